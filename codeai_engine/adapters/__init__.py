@@ -1,0 +1,1 @@
+"""Providers: a pure prepare, an effectful send, a pure interpret."""

@@ -1,0 +1,82 @@
+"""Canonical JSON and digests: the one text that feeds every identity.
+
+The form is the peer's (PEER_FORMAT section 2, DESIGN 3): keys sorted by code point, no spaces,
+non-ASCII escaped, floats in shortest form, no NaN.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from hashlib import sha256
+from typing import Any
+
+from codeai_engine.errors import PayloadRefused
+
+MAX_SAFE_INTEGER = 2**53 - 1
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def canonical_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return the canonical text of a JSON value, pure ASCII.
+
+    Raises:
+        ValueError: The value holds NaN or an infinity.
+        TypeError: The value is not JSON.
+    """
+    return _ENCODER.encode(value)
+
+
+def sha256_hex(data: bytes) -> str:
+    """Return the SHA-256 of `data` as 64 lower-case hex digits."""
+    return sha256(data).hexdigest()
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of the UTF-8 of `text`.
+
+    Raises:
+        UnicodeEncodeError: `text` holds a lone surrogate.
+    """
+    return sha256_hex(text.encode("utf-8"))
+
+
+def canonical_digest(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return the SHA-256 of the canonical text of a JSON value."""
+    return sha256_hex(canonical_json(value).encode("ascii"))
+
+
+def refuse_unless_interoperable(value: Any, path: str = "$") -> None:  # noqa: ANN401
+    """Check that a JSON value is I-JSON (RFC 7493): what any strict reader takes.
+
+    Raises:
+        PayloadRefused: NaN or an infinity, an integer past 2^53 - 1, a lone surrogate, a key that
+            is not text, or a value that is not JSON; it names the path of the value.
+    """
+    match value:
+        case None | bool():
+            return
+        case str():
+            if _SURROGATE.search(value):
+                raise PayloadRefused(path, "lone surrogate in text")
+        case int():
+            if abs(value) > MAX_SAFE_INTEGER:
+                raise PayloadRefused(path, f"integer {value} is past 2^53 - 1")
+        case float():
+            if not math.isfinite(value):
+                raise PayloadRefused(path, f"{value} is not a JSON number")
+        case dict():
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    raise PayloadRefused(path, f"key {key!r} is not text")
+                refuse_unless_interoperable(key, f"{path}.{key!a}")
+                refuse_unless_interoperable(item, f"{path}.{key}")
+        case list() | tuple():
+            for index, item in enumerate(value):
+                refuse_unless_interoperable(item, f"{path}[{index}]")
+        case _:
+            raise PayloadRefused(path, f"a {type(value).__name__} is not JSON")

@@ -1,0 +1,1 @@
+"""Frozen values: what a ledger holds and what a user asks for."""

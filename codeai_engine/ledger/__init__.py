@@ -1,0 +1,1 @@
+"""The file: tables and triggers, the one writer, read-only readers, artifacts."""

@@ -1,0 +1,1 @@
+"""Pure rules: same values in, same bytes out; no clock, disk or network."""

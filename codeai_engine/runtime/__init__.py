@@ -1,0 +1,1 @@
+"""Effects in order: a fan-out, its branches, their attempts."""

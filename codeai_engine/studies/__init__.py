@@ -1,0 +1,1 @@
+"""Scenes and frozen protocols that run on the engine."""

@@ -1,0 +1,1 @@
+"""What examines a subject: state resolvers and verifiers, by protocol."""

@@ -1,0 +1,1 @@
+"""Pure: a view to lines of safe text, for screens and for plain output."""

@@ -1,0 +1,1 @@
+"""One place each: a screen composes, binds keys and moves values."""
