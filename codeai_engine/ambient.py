@@ -66,7 +66,9 @@ class TimeOrderedIds:
         stamp = (milliseconds << 12) | (rest * 4096 // 1_000_000)
         self._last = max(stamp, self._last + 1)
         tail = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
-        value = (self._last >> 12) << 80 | 0x7 << 76 | (self._last & 0xFFF) << 64 | 0b10 << 62 | tail
+        value = (
+            (self._last >> 12) << 80 | 0x7 << 76 | (self._last & 0xFFF) << 64 | 0b10 << 62 | tail
+        )
         return str(UUID(int=value))
 
 

@@ -46,5 +46,7 @@ def peer_ledger(name: str) -> Path:
 
 def expected_facts(name: str) -> dict[str, Any]:
     """Return the exact facts that are stated for one of the peer's sample ledgers."""
-    facts: dict[str, Any] = json.loads((PEER_LEDGERS / "expected.json").read_text())["ledgers"][name]
+    facts: dict[str, Any] = json.loads((PEER_LEDGERS / "expected.json").read_text())["ledgers"][
+        name
+    ]
     return facts

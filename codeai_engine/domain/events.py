@@ -124,9 +124,7 @@ KnownPayload = (
 )
 AnyPayload = KnownPayload | UnknownPayload | UnreadPayload
 
-PAYLOAD_BY_KIND: dict[str, type[Payload]] = {
-    model.KIND: model for model in get_args(KnownPayload)
-}
+PAYLOAD_BY_KIND: dict[str, type[Payload]] = {model.KIND: model for model in get_args(KnownPayload)}
 
 
 def read_payload(kind: str, text: str) -> Payload | UnknownPayload | UnreadPayload:
