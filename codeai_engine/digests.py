@@ -58,25 +58,35 @@ def refuse_unless_interoperable(value: Any, path: str = "$") -> None:  # noqa: A
             is not text, or a value that is not JSON; it names the path of the value.
     """
     match value:
-        case None | bool():
-            return
-        case str():
-            if _SURROGATE.search(value):
-                raise PayloadRefused(path, "lone surrogate in text")
-        case int():
-            if abs(value) > MAX_SAFE_INTEGER:
-                raise PayloadRefused(path, f"integer {value} is past 2^53 - 1")
-        case float():
-            if not math.isfinite(value):
-                raise PayloadRefused(path, f"{value} is not a JSON number")
         case dict():
             for key, item in value.items():
-                if not isinstance(key, str):
-                    raise PayloadRefused(path, f"key {key!r} is not text")
-                refuse_unless_interoperable(key, f"{path}.{key!a}")
+                _refuse_key(key, path)
                 refuse_unless_interoperable(item, f"{path}.{key}")
         case list() | tuple():
             for index, item in enumerate(value):
                 refuse_unless_interoperable(item, f"{path}[{index}]")
         case _:
-            raise PayloadRefused(path, f"a {type(value).__name__} is not JSON")
+            reason = _scalar_problem(value)
+            if reason is not None:
+                raise PayloadRefused(path, reason)
+
+
+def _refuse_key(key: object, path: str) -> None:
+    if not isinstance(key, str):
+        raise PayloadRefused(path, f"key {key!r} is not text")
+    if _SURROGATE.search(key):
+        raise PayloadRefused(path, f"lone surrogate in key {key!a}")
+
+
+def _scalar_problem(value: object) -> str | None:
+    match value:
+        case None | bool():
+            return None
+        case str():
+            return "lone surrogate in text" if _SURROGATE.search(value) else None
+        case int():
+            return f"integer {value} is past 2^53 - 1" if abs(value) > MAX_SAFE_INTEGER else None
+        case float():
+            return None if math.isfinite(value) else f"{value} is not a JSON number"
+        case _:
+            return f"a {type(value).__name__} is not JSON"

@@ -1,4 +1,4 @@
-"""Where the reference peer's ledgers are, when they are: beside the project, or where a variable says.
+"""Where the peer's sample ledgers are: beside the project, or where a variable says.
 
 They are read-only data of another system with expected facts; tests that need them skip without.
 """

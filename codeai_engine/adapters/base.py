@@ -10,12 +10,14 @@ your own is any object with these members, passed in or found by the entry point
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from codeai_engine.digests import canonical_json, sha256_hex
 from codeai_engine.errors import ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
 
 WireState = Literal["not_sent", "sending", "sent"]
 GenerationState = Literal["complete", "truncated", "filtered", "empty", "unknown"]
@@ -201,7 +203,7 @@ class Adapter(Protocol):
 
     @property
     def protocol(self) -> str:
-        """How it is spoken to: `chat_completions`, `command`, `scripted`, …"""
+        """How it is spoken to, such as `chat_completions` or `command`."""
         ...
 
     @property

@@ -1,0 +1,1 @@
+"""The terminal app in which a person reads a ledger."""
