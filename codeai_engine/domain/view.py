@@ -113,6 +113,8 @@ class TraceView:
         blocking_ids: The ids that the reason names.
         provenance: `declared`, `declared_none`, `unknown`, or None where the record does not say.
         name: The candidate's name in the spec, where the record has it.
+        lineage: Ids of where the content came from, as far as the record names them.
+        vouched: Who declared that there is no lineage, and why.
     """
 
     candidate_id: str
@@ -123,6 +125,8 @@ class TraceView:
     blocking_ids: tuple[str, ...] = ()
     provenance: str | None = None
     name: str | None = None
+    lineage: tuple[str, ...] = ()
+    vouched: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,8 @@ class AttemptView:
         orphan: It started and has neither an observation (nor interpretation) nor a completion.
         running: An orphan whose end may still come: nothing ended its call, fan-out or session.
         wire: `not_sent`, `sent`, `unknown`, or None where the record does not say.
+        unfinished: It started and has no completion; every orphan is unfinished.
+        call_has_completion: Its call ended all the same, which does not resolve the attempt.
     """
 
     attempt_id: str
@@ -161,6 +167,10 @@ class AttemptView:
     orphan: bool = False
     running: bool = False
     session_id: str | None = None
+    unfinished: bool = False
+    call_has_completion: bool | None = None
+    fanout_id: str | None = None
+    branch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +203,16 @@ class BytesPart:
 
 @dataclass(frozen=True, slots=True)
 class BranchView:
-    """One branch of a fan-out: everything the record says of it."""
+    """One branch of a fan-out: everything the record says of it.
+
+    Args:
+        status: The branch's status in `fanout.completed`, by position.
+        call_status: What its last `call.completed` says was decided; `decided_status` is the
+            latest decision itself, which a killed writer may have left without a completion.
+        refused: Why compiling was refused; then nothing was sent.
+        nothing_sent: The record shows that no attempt was made.
+        missing: What the next level lacks, in plain words.
+    """
 
     call_id: str
     position: int
@@ -252,11 +271,17 @@ class BranchView:
     compiled_before_any_answer: bool | None = None
     level: Level = "none"
     missing: tuple[str, ...] = ()
+    decided_status: str | None = None
+    nothing_sent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FanoutSummary:
-    """One fan-out in a list: from its two events and counts on indexed columns only."""
+    """One fan-out in a list: from its two events and counts on indexed columns only.
+
+    Args:
+        orphans: Attempts whose end is unknown; those that may still end count as `running`.
+    """
 
     fanout_id: str
     sequence: int
@@ -271,11 +296,24 @@ class FanoutSummary:
     base_lineage_declared: dict[str, int] | None
     orphans: int = 0
     unread: str | None = None
+    running: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class FanoutView:
-    """One fan-out with its branches."""
+    """One fan-out with its branches.
+
+    Args:
+        unknown_provenance: Ids of offered items whose origin the record does not know.
+        unknown_provenance_count: How many they are, also where the record does not name them;
+            None where it does not even count them.
+        shared: What branches still have in common, as (what, value).
+        level: The lowest level of the branches that something was sent to.
+        mixed: Those branches do not all have that level.
+        notes: What the level means here and which branches it leaves out, in plain words.
+        unread: (sequence, problem) of each event whose payload cannot be read as its kind.
+        unattached: Sequences of events whose cause is not in the ledger.
+    """
 
     summary: FanoutSummary
     base_prompt: str | None
@@ -287,6 +325,9 @@ class FanoutView:
     level: Level = "none"
     mixed: bool = False
     unread: tuple[tuple[int, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    unknown_provenance_count: int | None = None
+    unattached: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +339,8 @@ class OverviewView:
         total_fanouts: How many the ledger holds.
         digests_matched: Digests of these fan-outs that recompute; mismatched and absent beside it.
         levels: Fan-outs at or above each level.
-        orphans: Attempts that are orphans, whole ledger.
+        orphans: Attempts that are orphans, whole ledger; those still `running` are not in it.
+        unread_events: Events of these fan-outs whose payload cannot be read as its kind.
     """
 
     info: LedgerInfo
@@ -317,3 +359,37 @@ class OverviewView:
     digests_absent: int
     unknown_provenance: int
     unread_events: int
+    running: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PackageView:
+    """One `context.compiled`: what was selected, what was kept out, and whether it recomputes."""
+
+    sequence: int
+    package_id: str
+    task_id: str | None
+    included: int
+    excluded: tuple[TraceView, ...]
+    package_recomputed: Recomputed
+    trace_recomputed: Recomputed
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactFacts:
+    """What reading a range of registered artifacts found; ids in order.
+
+    Args:
+        examined: How many were read; `next_cursor` is where the next range begins, None at the end.
+        intact: How many have bytes that match their id.
+        missing: Registered, but no bytes are there.
+        corrupt: The bytes have another digest than the id.
+    """
+
+    examined: int
+    intact: int
+    missing: tuple[str, ...]
+    corrupt: tuple[str, ...]
+    by_type: tuple[tuple[str, int], ...]
+    declared_bytes: int
+    next_cursor: str | None = None
