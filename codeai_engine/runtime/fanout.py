@@ -6,6 +6,7 @@ under a bound, each inside its guard; the completion carries every status (DESIG
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
@@ -39,15 +40,20 @@ if TYPE_CHECKING:
 FIRST_CALL_KINDS = ("call.requested", "context.compilation_failed", "call.completed")
 
 
-async def sealed_fanout(
-    request: FanoutRequest, run: RunContext, *, preamble: Sequence[EventDraft] = ()
-) -> FanoutOutcome:
+@dataclass(frozen=True, slots=True)
+class BegunFanout:
+    """A fan-out whose request and compilations are durable; nothing was sent yet."""
+
+    context: FanoutContext
+    branches: list[Branch]
+
+
+async def sealed_fanout(request: FanoutRequest, run: RunContext) -> FanoutOutcome:
     """Put one question to several sealed branches and record everything.
 
     Args:
         request: What to ask, of whom, over which base.
         run: The ledger, the clock, the ids and the session to run with.
-        preamble: Events that commit with the request, such as `session.started`.
 
     Returns:
         One outcome per branch, in the order of the request.
@@ -56,19 +62,46 @@ async def sealed_fanout(
         SpecError: The request cannot be run; nothing was written.
         LedgerError: The ledger refuses; what was acknowledged stands.
     """
+    return await collect_fanout(await begin_fanout(request, run))
+
+
+async def begin_fanout(
+    request: FanoutRequest, run: RunContext, *, preamble: Sequence[EventDraft] = ()
+) -> BegunFanout:
+    """Resolve the base, compile every branch, and commit the request with all of it.
+
+    Args:
+        request: What to ask, of whom, over which base.
+        run: What to run with.
+        preamble: Events that commit before the request, such as `session.started`.
+
+    Raises:
+        SpecError: The request cannot be run; nothing was written.
+        LedgerError: The ledger refuses; nothing was written.
+    """
     refuse_malformed(request)
     base = await resolve_base(request, run.ledger)
-    fanout = FanoutContext(request=request, fanout_id=run.ids.new_id(), run=run)
-    branches = [Branch(fanout, branch, base) for branch in request.branches]
-    await _record_request(fanout, branches, list(preamble))
+    context = FanoutContext(request=request, fanout_id=run.ids.new_id(), run=run)
+    branches = [Branch(context, branch, base) for branch in request.branches]
+    await _record_request(context, branches, list(preamble))
+    return BegunFanout(context, branches)
+
+
+async def collect_fanout(fanout: BegunFanout) -> FanoutOutcome:
+    """Run the branches and commit the completion with every status.
+
+    Raises:
+        LedgerError: The ledger refuses; what was acknowledged stands.
+    """
+    context, branches = fanout.context, fanout.branches
     try:
-        await _run(branches, request.concurrency)
+        await _run(branches, context.request.concurrency)
     finally:
         if all(branch.outcome is not None for branch in branches):
             with anyio.CancelScope(shield=True), anyio.fail_after(RECORD_SECONDS):
-                outcomes = _outcomes(branches)
-                await fanout.append([fanout.completed([one.status for one in outcomes])])
-    return FanoutOutcome(fanout.fanout_id, _outcomes(branches))
+                statuses = [outcome.status for outcome in _outcomes(branches)]
+                await context.append([context.completed(statuses)])
+    return FanoutOutcome(context.fanout_id, _outcomes(branches))
 
 
 async def _run(branches: list[Branch], concurrency: int) -> None:

@@ -31,7 +31,7 @@ POLICY_VERSION = "codeai-tui-attempt-policy-v1"
 RUNTIME_ACTOR = "runtime"
 
 
-def _quiet(_branch: str, _step: str) -> None:
+def say_nothing(_branch: str, _step: str) -> None:
     """Take a step and tell nobody."""
 
 
@@ -53,7 +53,7 @@ class RunContext:
     clock: Clock
     ids: IdSource
     session_id: str
-    on_step: Callable[[str, str], None] = _quiet
+    on_step: Callable[[str, str], None] = say_nothing
     stop_cause: Callable[[], str] = _caller
 
 

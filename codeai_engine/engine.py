@@ -1,0 +1,168 @@
+"""The composition root: picks the clock, the ids and the ledger, and runs fan-outs on them."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+import codeai_engine
+from codeai_engine.adapters.base import close_adapter
+from codeai_engine.ambient import SystemClock, TimeOrderedIds
+from codeai_engine.domain.events import EventDraft
+from codeai_engine.domain.fanout import SessionEnded, SessionStarted
+from codeai_engine.ledger.memory import MemoryLedger
+from codeai_engine.ledger.writer import open_writer
+from codeai_engine.runtime.base import resolve_base
+from codeai_engine.runtime.branch import RECORD_SECONDS
+from codeai_engine.runtime.fanout import begin_fanout, collect_fanout
+from codeai_engine.runtime.record import RUNTIME_ACTOR, RunContext, say_nothing
+from codeai_engine.runtime.request import FanoutRequest, refuse_malformed
+from codeai_engine.runtime.session import ProcessIdentity, read_process_identity
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from codeai_engine.ambient import Clock, IdSource
+    from codeai_engine.domain.value import Payload
+    from codeai_engine.ledger.writer import Ledger
+    from codeai_engine.runtime.request import FanoutOutcome
+
+
+class Engine:
+    """Runs fan-outs on one ledger. Made by `open_engine`, never by hand.
+
+    The ledger is opened, and created, by the first fan-out that can run at all: a request that is
+    refused leaves nothing behind.
+
+    Attributes:
+        stop_cause: Why a cancellation from outside comes: `caller`, or `signal`.
+        end_reason: How the session ends when the block is left without an error.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        ids: IdSource,
+        identity: ProcessIdentity,
+        stack: AsyncExitStack,
+    ) -> None:
+        self.path = path
+        self.stop_cause = "caller"
+        self.end_reason = "done"
+        self._clock = clock
+        self._ids = ids
+        self._identity = identity
+        self._stack = stack
+        self._ledger: Ledger | None = None
+        self._session_id = ids.new_id()
+        self._is_begun = False
+
+    async def run_fanout(
+        self, request: FanoutRequest, *, on_step: Callable[[str, str], None] | None = None
+    ) -> FanoutOutcome:
+        """Run one sealed fan-out and return how each branch ended.
+
+        Args:
+            request: What to run, such as `load_spec` returns.
+            on_step: Told the name of a branch and the step it reached.
+
+        Raises:
+            SpecError: The request cannot be run; nothing was written.
+            LedgerError: The ledger refuses.
+        """
+        refuse_malformed(request)
+        for branch in request.branches:
+            self._stack.push_async_callback(close_adapter, branch.adapter)
+        ledger = await self._open(request)
+        run = RunContext(
+            ledger=ledger,
+            clock=self._clock,
+            ids=self._ids,
+            session_id=self._session_id,
+            stop_cause=lambda: self.stop_cause,
+            on_step=on_step or say_nothing,
+        )
+        preamble = [] if self._is_begun else [self._session_started()]
+        begun = await begin_fanout(request, run, preamble=preamble)
+        self._is_begun = True
+        return await collect_fanout(begun)
+
+    async def _open(self, request: FanoutRequest) -> Ledger:
+        if self._ledger is None:
+            if not self.path.exists():
+                # A ledger that is not there yet holds no base item: refuse before making the file.
+                await resolve_base(request, MemoryLedger(clock=self._clock))
+            self._ledger = await self._stack.enter_async_context(
+                open_writer(self.path, clock=self._clock)
+            )
+        return self._ledger
+
+    def _session_started(self) -> EventDraft:
+        return self._draft(
+            SessionStarted(
+                session_id=self._session_id,
+                machine_sha256=self._identity.machine_sha256,
+                boot_id=self._identity.boot_id,
+                pid=self._identity.pid,
+                process_started_at=self._identity.process_started_at,
+                engine_version=codeai_engine.__version__,
+                executor="local",
+                isolation="none",
+            )
+        )
+
+    async def end(self, reason: str) -> None:
+        """Record that the session is over: `done`, `interrupted` or `failed`."""
+        if self._is_begun and self._ledger is not None:
+            ended = SessionEnded(session_id=self._session_id, reason=reason)
+            with anyio.CancelScope(shield=True), anyio.fail_after(RECORD_SECONDS):
+                await self._ledger.append([self._draft(ended)])
+
+    def _draft(self, payload: Payload) -> EventDraft:
+        return EventDraft(
+            event_id=self._ids.new_id(),
+            stream_id=self._session_id,
+            kind=payload.KIND,
+            actor_id=RUNTIME_ACTOR,
+            payload=payload,
+        )
+
+
+@asynccontextmanager
+async def open_engine(
+    path: str | Path,
+    *,
+    clock: Clock | None = None,
+    ids: IdSource | None = None,
+    identity: ProcessIdentity | None = None,
+) -> AsyncIterator[Engine]:
+    """Open an engine on a ledger; leaving the block ends the session and closes the file.
+
+    Args:
+        path: The ledger; made by the first fan-out where it does not exist.
+        clock: Injected for reproducible ledgers; the machine's own when absent.
+        ids: Likewise.
+        identity: What the session says of this process; read from the system when absent.
+    """
+    async with AsyncExitStack() as stack:
+        engine = Engine(
+            Path(path),
+            clock or SystemClock(),
+            ids or TimeOrderedIds(),
+            identity or read_process_identity(),
+            stack,
+        )
+        try:
+            yield engine
+        except anyio.get_cancelled_exc_class():
+            await engine.end("interrupted")
+            raise
+        except BaseException:
+            await engine.end("failed")
+            raise
+        else:
+            await engine.end(engine.end_reason)
