@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codeai_engine.adapters.base import (
@@ -24,6 +23,8 @@ from codeai_engine.runtime.request import BaseItem, BranchRequest, FanoutOutcome
 from codeai_engine.runtime.session import ProcessIdentity
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from codeai_engine.domain.view import EventRow
 
 IDENTITY = ProcessIdentity("0" * 64, "boot", 1, "2026-01-01T00:00:00.000000+00:00")
@@ -68,7 +69,7 @@ class FakeProvider:
     requested_model: str | None = None
     read: Callable[[Observation], Interpretation] | None = None
     prepare_error: BaseException | None = None
-    spoil: Callable[[str], str] = staticmethod(lambda text: text)
+    spoil: Callable[[str], str] = str
     seen: list[str] = field(default_factory=list)
 
     def prepare(self, call: CallInput) -> PreparedRequest:
