@@ -230,3 +230,10 @@ class Adapter(Protocol):
     def interpret(self, observation: Observation) -> Interpretation:
         """Read an observation. Pure, and total: any bytes give an interpretation."""
         ...
+
+
+async def close_adapter(adapter: object) -> None:
+    """Let go of what an adapter holds open; one without `aclose` holds nothing."""
+    close = getattr(adapter, "aclose", None)
+    if close is not None:
+        await close()
