@@ -48,6 +48,31 @@ def read_attempts(
     )
 
 
+def read_unfinished_calls(
+    ledger: LedgerReader, *, after: int = 0, limit: int = 500
+) -> Page[EventRow]:
+    """Look through a range of requested calls for those with neither completion nor replay.
+
+    Args:
+        ledger: Open for reading.
+        after: The range begins after this sequence.
+        limit: How many `call.requested` are looked at, found or not; `next_cursor` goes on.
+
+    Returns:
+        The `call.requested` of each.
+    """
+    rows = ledger.of_kind("call.requested", after=after, limit=limit)
+    return Page(
+        items=tuple(row for row in rows if not _has_end(ledger, row)),
+        next_cursor=rows[-1].sequence if len(rows) == limit else None,
+    )
+
+
+def _has_end(ledger: LedgerReader, requested: EventRow) -> bool:
+    ends = {"call.completed", "call.replayed"}
+    return any(row.kind in ends for row in ledger.stream(requested.stream_id))
+
+
 def _orphans(ledger: LedgerReader, before: int | None, limit: int) -> tuple[EventRow, ...]:
     sequences = sorted((sequence for _, sequence in ledger.open_attempts()), reverse=True)
     wanted = [sequence for sequence in sequences if before is None or sequence < before][:limit]

@@ -88,7 +88,13 @@ def _count_open(
     }
     orphans: Counter[int] = Counter()
     running: Counter[int] = Counter()
-    _, attempts = Liveness(ledger).open_attempts()
+    if not windows:
+        return orphans, running
+    ends = [window.until for window in windows]
+    _, attempts = Liveness(ledger).open_attempts(
+        after=min(window.requested.sequence for window in windows),
+        until=None if None in ends else max(end for end in ends if end is not None),
+    )
     for started, is_running in attempts:
         call_id = payload_field(open_event(started), "call_id")
         for window in windows:

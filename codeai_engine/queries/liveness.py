@@ -41,13 +41,19 @@ class Liveness:
         is_peer = self._ledger.origin == "peer"
         return is_peer and bool(self._ledger.of_kind("fanout.requested", after=after, limit=1))
 
-    def open_attempts(self) -> tuple[int, Iterator[tuple[EventRow, bool]]]:
+    def open_attempts(
+        self, *, after: int = 0, until: int | None = None
+    ) -> tuple[int, Iterator[tuple[EventRow, bool]]]:
         """Return how many attempts have no end, and the newest of them with whether they may run.
 
-        A row is that of `attempt.started`.
+        A row is that of `attempt.started`; only those past `after`, up to and with `until`, count.
         """
-        found = sorted((sequence for _, sequence in self._ledger.open_attempts()), reverse=True)
-        return len(found), self._decide(found[:DECIDED])
+        found = [
+            sequence
+            for _, sequence in self._ledger.open_attempts()
+            if sequence > after and (until is None or sequence <= until)
+        ]
+        return len(found), self._decide(sorted(found, reverse=True)[:DECIDED])
 
     def _decide(self, sequences: list[int]) -> Iterator[tuple[EventRow, bool]]:
         from codeai_engine.domain.call import AttemptStarted

@@ -6,7 +6,7 @@ None of them loads pydantic until it opens a payload, so that a list of events p
 from __future__ import annotations
 
 from codeai_engine.queries.artifacts import read_artifact_facts
-from codeai_engine.queries.attempts import read_attempts
+from codeai_engine.queries.attempts import read_attempts, read_unfinished_calls
 from codeai_engine.queries.claims import read_checks, read_claims, read_packages
 from codeai_engine.queries.events import read_event, read_events, read_kinds, read_unattached
 from codeai_engine.queries.fanouts import read_fanout, read_fanouts
@@ -25,4 +25,5 @@ __all__ = [
     "read_overview",
     "read_packages",
     "read_unattached",
+    "read_unfinished_calls",
 ]
