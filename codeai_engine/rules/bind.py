@@ -6,6 +6,7 @@ order, joined by exactly two line feeds (PEER_FORMAT section 5).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from codeai_engine.digests import sha256_hex
@@ -18,12 +19,17 @@ if TYPE_CHECKING:
     from codeai_engine.domain.call import RenderedContext
 
 _SEPARATOR = b"\n\n"
-# Where the dialects that a record may hold carry the input, for bodies whose manifest names none.
-_DIALECTS = ("/messages/0/content", "/input", "/stdin", "/contents/0/parts/0/text")
+# Where a body carries the input if its manifest names no place: chat, responses, commands.
+_DIALECTS = ("/messages/0/content", "/input", "/stdin")
+_ARRAY_INDEX = re.compile("0|[1-9][0-9]{0,8}")
+_BAD_ESCAPE = re.compile("~(?![01])")
 
 
 def prompt_hash(instruction: str, prompt: str) -> str:
-    r"""Return the digest of `instruction`, a NUL, and the package's prompt."""
+    """Return the digest of an instruction, a NUL, and the package's own prompt.
+
+    Source: PEER_FORMAT section 3. The prompt is the question, not the composed input.
+    """
     return sha256_hex(_utf8(f"{instruction}\0{prompt}"))
 
 
@@ -31,7 +37,7 @@ def compose_model_input(instruction: str, rendered: RenderedContext, prompt: str
     """Compose the whole text that a provider is to receive, with the place of each part.
 
     Raises:
-        UnicodeDecodeError: The rendered bytes are not UTF-8.
+        UnicodeDecodeError: A part is not UTF-8 text.
     """
     parts = (
         ("instruction", _utf8(instruction)),
@@ -59,14 +65,11 @@ def compose_selection_input(instruction: str, prompt: str) -> ModelInput:
 
 
 def carried_text(body: Mapping[str, Any], pointer: str | None) -> str | None:
-    """Return the text that a body carries.
+    """Return the text that a body carries, None where there is none.
 
     Args:
         body: A prepared body.
-        pointer: JSON pointer (RFC 6901) to it; None tries the dialects we know.
-
-    Returns:
-        The text, or None where there is no text.
+        pointer: JSON pointer (RFC 6901) to the text; None tries the dialects we know.
     """
     for place in _DIALECTS if pointer is None else (pointer,):
         found = _resolve(body, place)
@@ -76,7 +79,7 @@ def carried_text(body: Mapping[str, Any], pointer: str | None) -> str | None:
 
 
 def refuse_unless_carried(body: Mapping[str, Any], pointer: str, model_input: ModelInput) -> None:
-    """Check that a body carries exactly the composed input.
+    """Check that a body carries exactly the composed input where the adapter says it does.
 
     Raises:
         RenderBindingError: It does not; names both digests and the first differing byte.
@@ -84,30 +87,31 @@ def refuse_unless_carried(body: Mapping[str, Any], pointer: str, model_input: Mo
     found = carried_text(body, pointer)
     if found == model_input.text:
         return
-    expected = _utf8(model_input.text)
-    actual = _utf8(found) if found is not None else b""
-    difference = next(
-        (
-            index
-            for index, pair in enumerate(zip(expected, actual, strict=False))
-            if len({*pair}) > 1
-        ),
-        min(len(expected), len(actual)),
+    carried = b"" if found is None else _utf8(found)
+    raise RenderBindingError(
+        model_input.sha256,
+        None if found is None else sha256_hex(carried),
+        _first_difference(_utf8(model_input.text), carried),
     )
-    digest = sha256_hex(actual) if found is not None else None
-    raise RenderBindingError(model_input.sha256, digest, difference)
+
+
+def _first_difference(expected: bytes, found: bytes) -> int:
+    for offset, (one, other) in enumerate(zip(expected, found, strict=False)):
+        if one != other:
+            return offset
+    return min(len(expected), len(found))
 
 
 def _resolve(document: object, pointer: str) -> object:
-    """Return what a JSON pointer points to, None where nothing is there."""
-    if pointer and not pointer.startswith("/"):
+    """Return what a JSON pointer points to, None where nothing is there or it is not a pointer."""
+    if (pointer and not pointer.startswith("/")) or _BAD_ESCAPE.search(pointer):
         return None
     found = document
     for token in pointer.split("/")[1:]:
-        key = token.replace("~1", "/").replace("~0", "~")
+        key = token.replace("~1", "/").replace("~0", "~")  # in this order: RFC 6901, section 4
         if isinstance(found, dict):
             found = found.get(key)
-        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+        elif isinstance(found, list) and _ARRAY_INDEX.fullmatch(key) and int(key) < len(found):
             found = found[int(key)]
         else:
             return None
@@ -115,4 +119,4 @@ def _resolve(document: object, pointer: str) -> object:
 
 
 def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+    return text.encode("utf-8", "surrogatepass")  # total: a record may hold a lone surrogate
