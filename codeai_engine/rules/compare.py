@@ -21,23 +21,28 @@ SHOWN_CHARACTERS = 120
 
 def mark_identical(branches: Sequence[BranchView]) -> tuple[BranchView, ...]:
     """Return the branches with those named beside each whose whole digests are equal."""
+    rendered = _holders(branches, "rendered_sha256")
+    request = _holders(branches, "request_sha256")
     return tuple(
         replace(
             branch,
-            same_rendered_as=_same(branch, branches, "rendered_sha256"),
-            same_request_as=_same(branch, branches, "request_sha256"),
+            same_rendered_as=_others(branch, rendered.get(branch.rendered_sha256, ())),
+            same_request_as=_others(branch, request.get(branch.request_sha256, ())),
         )
         for branch in branches
     )
 
 
-def _same(branch: BranchView, branches: Sequence[BranchView], name: str) -> tuple[str, ...]:
-    digest = getattr(branch, name)
-    return tuple(
-        other.call_id
-        for other in branches
-        if digest is not None and other is not branch and getattr(other, name) == digest
-    )
+def _holders(branches: Sequence[BranchView], name: str) -> dict[str | None, list[BranchView]]:
+    holders: dict[str | None, list[BranchView]] = {}
+    for branch in branches:
+        if getattr(branch, name) is not None:
+            holders.setdefault(getattr(branch, name), []).append(branch)
+    return holders
+
+
+def _others(branch: BranchView, holders: Sequence[BranchView]) -> tuple[str, ...]:
+    return tuple(other.call_id for other in holders if other is not branch)
 
 
 def shared_values(

@@ -20,11 +20,12 @@ from codeai_engine.domain.context import ContextCompilationFailed, ContextCompil
 from codeai_engine.domain.fanout import BranchCancelled
 from codeai_engine.domain.view import OutputView
 from codeai_engine.rules.fold_event import P, last_read, of_kind, payload_field, reads
-from codeai_engine.rules.fold_package import stored_seal
+from codeai_engine.rules.fold_package import stored_package, stored_seal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from codeai_engine.domain.context import Package, Seal
     from codeai_engine.rules.fold_event import OpenedEvent, Read
 
 REFUSED_PREFIX = "context compilation refused: "
@@ -40,6 +41,8 @@ class BranchFacts:
 
     Args:
         position: Place in the fan-out's `call_ids`.
+        seal: As compiled, or as recorded with a refusal; its text where it cannot be read.
+        package: What was compiled; None where nothing was, or it cannot be read.
         siblings: The ids at the other places; with the own id among them where it occurs twice.
         events: In order of sequence.
     """
@@ -57,6 +60,8 @@ class BranchFacts:
     replayed: Read[CallReplayed] | None
     completed: Read[CallCompleted] | None
     cancelled: Read[BranchCancelled] | None
+    seal: Seal | str | None
+    package: Package | None
 
     @property
     def instruction(self) -> str | None:
@@ -205,6 +210,9 @@ def gather_branch(
     call_id = call_ids[position]
     turn = call_ids[:position].count(call_id) if call_ids.count(call_id) > 1 else None
     requested = _own_turn(reads(events, CallRequested), turn)
+    compiled = _compiled(call_ids, call_id, requested, packages)
+    failed = last_read(events, ContextCompilationFailed)
+    seal = _seal(compiled, failed)
     return BranchFacts(
         call_id=call_id,
         position=position,
@@ -212,14 +220,26 @@ def gather_branch(
         events=tuple(events),
         attempts=_attempts(events),
         requested=requested,
-        compiled=_compiled(call_ids, call_id, requested, packages),
-        compilation_failed=last_read(events, ContextCompilationFailed),
+        compiled=compiled,
+        compilation_failed=failed,
         manifest=_own_turn(reads(events, CallManifest), turn),
         preparation_failed=last_read(events, CallPreparationFailed),
         replayed=last_read(events, CallReplayed),
         completed=last_read(events, CallCompleted),
         cancelled=last_read(events, BranchCancelled),
+        seal=seal,
+        package=stored_package(compiled.payload, seal) if compiled and seal is not None else None,
     )
+
+
+def _seal(
+    compiled: Read[ContextCompiled] | None, failed: Read[ContextCompilationFailed] | None
+) -> Seal | str | None:
+    if compiled is not None:
+        return stored_seal(compiled.payload.seal)
+    if failed is not None and failed.payload.seal is not None:
+        return stored_seal(failed.payload.seal)
+    return None
 
 
 def _own_turn(found: tuple[Read[P], ...], turn: int | None) -> Read[P] | None:

@@ -128,9 +128,13 @@ def view_seal(seal: Seal | str) -> SealView:
     )
 
 
-def stored_package(compiled: ContextCompiled) -> Package | None:
-    """Return the package of a compilation, None where a part of its identity cannot be read."""
-    seal = stored_seal(compiled.seal)
+def stored_package(compiled: ContextCompiled, seal: Seal | str) -> Package | None:
+    """Return the package of a compilation, None where a part of its identity cannot be read.
+
+    Args:
+        compiled: The stored compilation.
+        seal: Its seal as `stored_seal` reads it.
+    """
     actor = compiled.actor
     ids = (compiled.event_ids, compiled.artifact_ids, compiled.claim_ids)
     if isinstance(seal, str) or actor is None or not all(isinstance(part, list) for part in ids):
@@ -157,13 +161,12 @@ def stored_package(compiled: ContextCompiled) -> Package | None:
     )
 
 
-def recompute_package(compiled: ContextCompiled) -> Recomputed:
-    """Recompute a package id from the ten fields beside it."""
-    package = stored_package(compiled)
+def recompute_package(package: Package | None) -> Recomputed:
+    """Recompute the id of a stored package from its ten fields."""
     if package is None:
         return "absent"
     try:
-        return "match" if package_id(package) == compiled.package_id else "mismatch"
+        return "match" if package_id(package) == package.package_id else "mismatch"
     except ValueError:  # a number that is not JSON
         return "mismatch"
 
@@ -194,13 +197,14 @@ def view_package(compiled: Read[ContextCompiled]) -> PackageView:
     """Return one compilation for a list, its exclusions with their classes."""
     payload = compiled.payload
     entries = stored_trace(payload.trace)
+    package = stored_package(payload, stored_seal(payload.seal))
     return PackageView(
         sequence=compiled.row.sequence,
         package_id=payload.package_id,
         task_id=payload.task_id,
         included=sum(entry.decision == "included" for entry in entries),
         excluded=tuple(_view_entry(entry) for entry in entries if entry.decision == "excluded"),
-        package_recomputed=recompute_package(payload),
+        package_recomputed=recompute_package(package),
         trace_recomputed=recompute_trace(payload),
     )
 

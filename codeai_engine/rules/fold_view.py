@@ -20,8 +20,6 @@ from codeai_engine.rules.fold_event import payload_field
 from codeai_engine.rules.fold_package import (
     TraceReader,
     selected_kinds,
-    stored_package,
-    stored_seal,
     stored_trace,
     view_seal,
 )
@@ -63,7 +61,7 @@ def view_branch(facts: BranchFacts, context: BranchContext) -> BranchView:
     found = recompute_branch(facts, context.sources)
     attempts = _attempts(facts, context, found)
     trace, violations = _trace(facts, context)
-    seal = _seal(facts)
+    seal = facts.seal
     unsealed = _unsealed(seal, facts) if seal is not None and not isinstance(seal, str) else ()
     level, missing = establish_level(
         LevelFacts(
@@ -212,10 +210,9 @@ def _trace(
     omitted = frozenset(compiled.lineage_omitted or ())
     reader = TraceReader(context.base, selected_kinds(compiled), omitted, context.sources)
     trace = tuple(reader.view(entry) for entry in stored_trace(compiled.trace))
-    package = stored_package(compiled)
-    if package is None:
+    if facts.package is None:
         return trace, ()
-    return trace, _violations(package, trace, reader, omitted)
+    return trace, _violations(facts.package, trace, reader, omitted)
 
 
 def _violations(
@@ -238,15 +235,6 @@ def _violations(
             sentence += "; the branch was compiled as if its lineage had not been declared"
         found.append(sentence)
     return tuple(found)
-
-
-def _seal(facts: BranchFacts) -> Seal | str | None:
-    if facts.compiled is not None:
-        return stored_seal(facts.compiled.payload.seal)
-    if facts.compilation_failed is not None:
-        recorded = facts.compilation_failed.payload.seal
-        return None if recorded is None else stored_seal(recorded)
-    return None
 
 
 def _unbound(facts: BranchFacts) -> str | None:

@@ -20,7 +20,7 @@ from codeai_engine.rules.bind import (
     compose_selection_input,
     prompt_hash,
 )
-from codeai_engine.rules.fold_package import recompute_package, recompute_trace, stored_package
+from codeai_engine.rules.fold_package import recompute_package, recompute_trace
 from codeai_engine.rules.render import render_context
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class _Body:
 def recompute_branch(facts: BranchFacts, sources: Sources) -> Recomputation:
     """Recompute what one branch binds; reads bytes by key, changes nothing."""
     compiled = facts.compiled.payload if facts.compiled else None
-    package: Recomputed = recompute_package(compiled) if compiled else "not recorded"
+    package: Recomputed = recompute_package(facts.package) if compiled else "not recorded"
     trace: Recomputed = recompute_trace(compiled) if compiled else "not recorded"
     if facts.manifest is None:
         return Recomputation(package=package, trace=trace)
@@ -256,8 +256,7 @@ def _rendering_problems(
     """Return what its own digest cannot show: that the bytes are those of the package's items."""
     if manifest.rendered_context_sha256 is None or content is None:
         return ()
-    compiled = facts.compiled.payload if facts.compiled else None
-    package = stored_package(compiled) if compiled else None
+    package = facts.package
     items = _rendered_items(manifest)
     found: list[str] = []
     if package is None or manifest.context_package_id != package.package_id:
