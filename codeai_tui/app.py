@@ -1,0 +1,286 @@
+"""The app: which screen is shown, the keys that work everywhere, the list of problems."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import tempfile
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import App, SystemCommand
+from textual.filter import Monochrome
+from typing_extensions import override
+
+from codeai_tui import themes
+from codeai_tui.display import safe
+from codeai_tui.keymap import GLOBAL, help_rows
+from codeai_tui.messages import PlaceWanted, ProblemMet
+from codeai_tui.places import History, Place
+from codeai_tui.present.frame import error_lines, help_lines
+from codeai_tui.screens.place_screen import PlaceScreen
+from codeai_tui.screens.sheets import PLACES, AskSheet, GoSheet, TextSheet
+from codeai_tui.widgets.filters import AsciiOnly, NoColours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from textual.binding import Binding, BindingType
+    from textual.dom import DOMNode
+    from textual.filter import LineFilter
+    from textual.screen import Screen
+    from textual.types import CSSPathType
+
+    from codeai_engine import CodeAIError
+    from codeai_tui.gateway import Gateway
+
+CLIPBOARD_LIMIT = 74_994  # base64 characters that terminals take in one OSC 52
+INTERRUPTED = 130
+_STOPS = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+class LedgerApp(App[None], inherit_bindings=False):
+    """A ledger on the screen.
+
+    Args:
+        gateway: The ledger, open.
+        place: Where to begin.
+        ascii_only: Draw with ASCII alone.
+    """
+
+    # All of them here: Textual does not load the sheet of the screen that it begins with.
+    CSS_PATH: ClassVar[CSSPathType | None] = [
+        "app.tcss",
+        *(f"screens/{name}.tcss" for name in ("frame", "sheets", "overview", "branches", "events")),
+    ]
+    TITLE = "CodeAI"
+    BINDINGS: ClassVar[list[BindingType]] = [*GLOBAL]
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "colon"
+
+    def __init__(self, gateway: Gateway, place: Place, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self.gateway = gateway
+        self.history = History(place)
+        self.errors: list[CodeAIError] = []
+        self.crash: Exception | None = None
+        self.last_fanout = ""
+        self._ascii = AsciiOnly() if ascii_only else None
+        self.animation_level = "none"
+        for palette in themes.PALETTES.values():
+            self.register_theme(themes.textual_theme(palette))
+        self.theme = themes.DEFAULT
+        self.set_class(ascii_only, "-ascii")
+
+    @override
+    def get_default_screen(self) -> Screen[None]:
+        return self._make_screen(self.history.current.place, {})
+
+    @override
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        filters = [
+            entry for entry in super().get_line_filters() if not isinstance(entry, Monochrome)
+        ]
+        if self.no_color:
+            filters.append(NoColours())
+        if self._ascii:
+            filters.append(self._ascii)
+        return filters
+
+    @override
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Yield every action that there is a key for, every place and every theme."""
+        for binding, node in self._bindings_of(screen):
+            run = partial(self.run_action, binding.action, default_namespace=node)
+            yield SystemCommand(binding.description.capitalize(), f"key {binding.id}", run)
+        for _letter, name, place in PLACES:
+            if place is not None:
+                yield SystemCommand(f"Go to {name}", "place", partial(self.open_place, place))
+        for name in themes.PALETTES:
+            yield SystemCommand(f"Theme {name}", "colours", partial(self._set_theme, name))
+
+    def on_mount(self) -> None:
+        """Turn signals into an orderly end, and collect garbage again once something is shown."""
+        loop = asyncio.get_running_loop()
+        for number, code in _STOPS.items():
+            loop.add_signal_handler(number, partial(self.exit, return_code=code))
+        self.call_after_refresh(gc.enable)
+
+    def on_unmount(self) -> None:
+        """Give the signals back."""
+        loop = asyncio.get_running_loop()
+        for number in _STOPS:
+            loop.remove_signal_handler(number)
+
+    @override
+    def _fatal_error(self) -> None:
+        # Textual would print a traceback with the locals of every frame, ledger text among them.
+        self._close_messages_no_wait()
+
+    @override
+    def _handle_exception(self, error: Exception) -> None:
+        self.crash = self.crash or error
+        super()._handle_exception(error)
+
+    # Places.
+
+    async def open_place(self, place: Place) -> None:
+        """Go to a place; where the reader was can be come back to."""
+        self._leave()
+        self.history.visit(place)
+        await self._show_current()
+
+    async def action_step(self, by: int) -> None:
+        """Go back or forward through the places that were looked at."""
+        self._leave()
+        if self.history.step(by) is not None:
+            await self._show_current()
+
+    @work(exclusive=True, group="app.ask", exit_on_error=False)
+    async def action_go(self) -> None:
+        """Ask for a letter and go to its place."""
+        letter = await self.push_screen_wait(GoSheet())
+        if letter is None:
+            return
+        place = {key: place for key, _, place in PLACES}[letter]
+        if place is None:
+            place = await self._fanout_at_hand()
+        if place is not None:
+            await self.open_place(place)
+
+    @work(exclusive=True, group="app.ask", exit_on_error=False)
+    async def action_jump(self) -> None:
+        """Ask for a sequence, or for the head of a fan-out's id, and go there."""
+        answer = await self.push_screen_wait(AskSheet("# sequence of an event, or id of a fan-out"))
+        if answer is None or not answer.strip():
+            return
+        wanted = answer.strip().replace(",", "")
+        if wanted.isascii() and wanted.isdigit():
+            await self.open_place(Place("event", wanted))
+        else:
+            await self.open_place(Place("fanout", wanted))
+
+    @on(PlaceWanted)
+    async def _place_wanted(self, message: PlaceWanted) -> None:
+        await self.open_place(message.place)
+
+    @on(ProblemMet)
+    def _problem_met(self, message: ProblemMet) -> None:
+        self.errors.append(message.error)
+
+    # What works everywhere.
+
+    @work(exclusive=True, group="app.ask", exit_on_error=False)
+    async def action_search(self) -> None:
+        """Ask for a text and find it in the pane that is read."""
+        answer = await self.push_screen_wait(AskSheet("search"))
+        if answer is not None and isinstance(self.screen, PlaceScreen):
+            self.screen.search_for(answer)
+
+    async def action_help(self) -> None:
+        """Show every key of the place and of the app."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for binding, node in self._bindings_of(self.screen):
+            where = "everywhere" if node is self else "here"
+            sections.setdefault(where, []).extend(help_rows([binding]))
+        await self.push_screen(TextSheet("Keys", help_lines(sections)))
+
+    async def action_errors(self) -> None:
+        """Show every problem since the ledger was opened."""
+        await self.push_screen(TextSheet("Problems", error_lines(self.errors)))
+
+    def action_copy(self) -> None:
+        """Copy the exact text under the cursor: to the clipboard, or to a file where it is long."""
+        screen = self.screen
+        text = screen.copy_text() if isinstance(screen, PlaceScreen | TextSheet) else ""
+        if not text:
+            self.notify("nothing to copy here", markup=False)
+            return
+        # A lone surrogate has no bytes; its escape is the nearest that a clipboard can hold.
+        data = text.encode("utf-8", "backslashreplace")
+        if len(data) * 4 // 3 > CLIPBOARD_LIMIT:
+            self.notify(f"{len(data):,} bytes kept in {_keep(data)}", markup=False)
+            return
+        self.copy_to_clipboard(data.decode("utf-8"))
+        self.notify(f"{len(data):,} bytes to the clipboard", markup=False)
+
+    def action_next_theme(self) -> None:
+        """Go through the themes."""
+        names = list(themes.PALETTES)
+        self._set_theme(names[(names.index(self.theme) + 1) % len(names)])
+        self.notify(f"theme {self.theme}", markup=False, timeout=2)
+
+    def action_interrupt(self) -> None:
+        """Quit at once, as interrupted."""
+        self.exit(return_code=INTERRUPTED)
+
+    def _set_theme(self, name: str) -> None:
+        self.theme = name
+
+    def _bindings_of(self, screen: Screen[object]) -> Iterator[tuple[Binding, DOMNode]]:
+        """Yield the bindings in force on a screen, nearest first, once each."""
+        node: DOMNode | None = screen.focused or screen
+        while node is not None:
+            for _key, binding in node._bindings:  # noqa: SLF001 - Textual has no public list by node
+                yield binding, node
+            node = node.parent
+
+    async def _fanout_at_hand(self) -> Place | None:
+        screen = self.screen
+        at_hand = screen.fanout_at_hand() if isinstance(screen, PlaceScreen) else ""
+        if not (at_hand or self.last_fanout):
+            page = await self.gateway.fanouts(limit=1)
+            at_hand = page.items[0].fanout_id if page.items else ""
+        chosen = at_hand or self.last_fanout
+        if not chosen:
+            self.notify("no fan-out in this ledger", markup=False)
+            return None
+        return Place("fanout", chosen)
+
+    def _leave(self) -> None:
+        """Keep how the screen stands, so that coming back finds it so."""
+        screen = self.screen
+        if isinstance(screen, PlaceScreen):
+            visit = self.history.current
+            visit.place = screen.current_place()
+            visit.state = screen.current_state()
+            self.last_fanout = screen.fanout_at_hand() or self.last_fanout
+
+    async def _show_current(self) -> None:
+        visit = self.history.current
+        await self.switch_screen(self._make_screen(visit.place, visit.state))
+
+    def _make_screen(self, place: Place, state: Mapping[str, object]) -> PlaceScreen:
+        return _screen_class(place)(self.gateway, place, state)
+
+
+def _screen_class(place: Place) -> type[PlaceScreen]:
+    """Return the screen of a place, imported when it is first gone to: starting stays quick."""
+    match place.kind:
+        case "overview":
+            from codeai_tui.screens.overview import OverviewScreen
+
+            return OverviewScreen
+        case "fanouts":
+            from codeai_tui.screens.fanouts import FanoutsScreen
+
+            return FanoutsScreen
+        case "fanout":
+            from codeai_tui.screens.branches import BranchesScreen
+
+            return BranchesScreen
+        case "events" | "event":
+            from codeai_tui.screens.events import EventsScreen
+
+            return EventsScreen
+
+
+def _keep(data: bytes) -> str:
+    """Write a text that is too long for a clipboard to a file that only its owner reads."""
+    handle, path = tempfile.mkstemp(prefix="codeai-", suffix=".txt")
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+    return safe(path)
