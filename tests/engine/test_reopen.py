@@ -1,11 +1,12 @@
-"""A ledger that another process reopens says of every proposal whose it is and what it was shown."""
+"""A reopened ledger says of every proposal whose it is and what it was shown."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from typing import TYPE_CHECKING
+
+import anyio
 
 from codeai_engine.domain.context import Seal
 from tests.engine.runtime.doubles import FakeProvider, answering, branch, fanout, item, run_on
@@ -46,9 +47,7 @@ async def test_another_process_attributes_every_proposal(tmp_path: Path) -> None
         seal=Seal(forbidden_lineage_ids=frozenset({"elsewhere"})),
     )
     await run_on(path, request)
-    done = subprocess.run(
-        [sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True
-    )
+    done = await anyio.run_process([sys.executable, "-c", READ, str(path)])
     a, b = json.loads(done.stdout)
     assert (a["task"], a["variant"], a["call"], a["output"]) == ("task-1", "v1", "call-A", "first")
     assert (b["task"], b["variant"], b["call"], b["output"]) == ("task-1", "v2", "call-B", "second")
