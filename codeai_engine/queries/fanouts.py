@@ -91,7 +91,7 @@ def _count_open(
     if not windows:
         return orphans, running
     ends = [window.until for window in windows]
-    _, attempts = Liveness(ledger).open_attempts(
+    attempts = Liveness(ledger).open_attempts(
         after=min(window.requested.sequence for window in windows),
         until=None if None in ends else max(end for end in ends if end is not None),
     )

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from codeai_engine.ledger.reader import LedgerReader
     from codeai_engine.rules.fold_event import Read
 
-# Deciding takes a few reads for each attempt without an end. Past so many, counted from the newest,
-# nothing is looked up and they count as orphans.
-DECIDED = 1000
-
 
 class Liveness:
     """Looks up what ended an attempt; remembers sessions for as long as one answer takes."""
@@ -42,30 +38,36 @@ class Liveness:
         return is_peer and bool(self._ledger.of_kind("fanout.requested", after=after, limit=1))
 
     def open_attempts(
-        self, *, after: int = 0, until: int | None = None
-    ) -> tuple[int, Iterator[tuple[EventRow, bool]]]:
-        """Return how many attempts have no end, and the newest of them with whether they may run.
+        self, *, after: int = 0, until: int | None = None, newest: int | None = None
+    ) -> Iterator[tuple[EventRow, bool]]:
+        """Yield the attempts without an end, newest first, with whether they may still run.
 
-        A row is that of `attempt.started`; only those past `after`, up to and with `until`, count.
+        Args:
+            after: Only those that started past this sequence.
+            until: Only those that started up to and with this sequence.
+            newest: At most so many, since each takes a few reads; None for all.
+
+        Yields:
+            The row of `attempt.started`, and the answer.
         """
-        found = [
-            sequence
-            for _, sequence in self._ledger.open_attempts()
-            if sequence > after and (until is None or sequence <= until)
-        ]
-        return len(found), self._decide(sorted(found, reverse=True)[:DECIDED])
-
-    def _decide(self, sequences: list[int]) -> Iterator[tuple[EventRow, bool]]:
+        found = sorted(
+            (
+                sequence
+                for _, sequence in self._ledger.open_attempts()
+                if sequence > after and (until is None or sequence <= until)
+            ),
+            reverse=True,
+        )
         from codeai_engine.domain.call import AttemptStarted
         from codeai_engine.rules.fold_event import open_event, reads
 
-        for sequence in sequences:
+        for sequence in found[:newest]:
             row = self._ledger.event(sequence)
             if row is None:
                 continue
             started = reads([open_event(row)], AttemptStarted)
             is_running = bool(started) and not (
-                self._is_abandoned(row) or self.has_ended(started[0])
+                self.has_ended(started[0]) or self._is_abandoned(row)
             )
             yield row, is_running
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from codeai_engine.domain.view import BranchView, FanoutView, Recomputed
     from codeai_engine.ledger.reader import LedgerReader
 
+DECIDED_ATTEMPTS = 1000  # without an end, counted from the newest; older ones count as orphans
+
 
 def read_overview(ledger: LedgerReader, *, newest_fanouts: int = 50) -> OverviewView:
     """Read what the record establishes and what it does not.
@@ -36,7 +38,7 @@ def read_overview(ledger: LedgerReader, *, newest_fanouts: int = 50) -> Overview
     counts = dict(kinds)
     digests = Counter(word for branch in branches for word in branch_digests(branch))
     statuses = Counter(_ending(branch) for branch in branches)
-    open_count, running = _count_running(ledger)
+    running = _count_running(ledger)
     return OverviewView(
         info=ledger.info(),
         kinds=kinds,
@@ -51,7 +53,7 @@ def read_overview(ledger: LedgerReader, *, newest_fanouts: int = 50) -> Overview
         refused_branches=statuses["refused"],
         failed_branches=statuses["failed"],
         cancelled_branches=statuses["cancelled"],
-        orphans=open_count - running,
+        orphans=len(ledger.open_attempts()) - running,
         running=running,
         attempts=counts.get("attempt.started", 0),
         digests_matched=digests["match"],
@@ -82,6 +84,8 @@ def _unknown(fanouts: Iterable[FanoutView]) -> int:
     return sum(count for count in counts if count is not None)
 
 
-def _count_running(ledger: LedgerReader) -> tuple[int, int]:
-    total, attempts = Liveness(ledger).open_attempts()
-    return total, sum(is_running for _, is_running in attempts)
+def _count_running(ledger: LedgerReader) -> int:
+    if ledger.mode == "RO":
+        return 0  # nothing has the file open to write
+    attempts = Liveness(ledger).open_attempts(newest=DECIDED_ATTEMPTS)
+    return sum(is_running for _, is_running in attempts)

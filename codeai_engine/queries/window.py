@@ -7,7 +7,7 @@ completion and stays open without one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -72,10 +72,14 @@ def load_fanout(ledger: LedgerReader, fanout_id: str) -> tuple[FanoutState, Wind
     """
     from codeai_engine.rules.fold import fold_events
 
-    own = ledger.stream(fanout_id)
+    # All reads end where the ledger ended at the first, so that one answer is of one moment.
+    last = ledger.last_sequence()
+    own = ledger.stream(fanout_id, until=last)
     window = find_window(ledger, own)
     if window is None:
         raise LedgerError(f"no fan-out {fanout_id} in this ledger", path=str(ledger.path))
+    if window.until is None:
+        window = replace(window, until=last)
     state = fold_events(row for row in own if window.holds(row))
     after = window.requested.sequence
     calls = dict.fromkeys(state.call_ids)
@@ -83,7 +87,7 @@ def load_fanout(ledger: LedgerReader, fanout_id: str) -> tuple[FanoutState, Wind
     state = fold_events(chain.from_iterable(streams), state)
     state = fold_events(_package_rows(ledger, window, state), state)
     state = fold_events(_attempt_rows(ledger, window, state), state)
-    return fold_events(_session_rows(ledger, state), state), window
+    return fold_events(_session_rows(ledger, state, last), state), window
 
 
 def _package_rows(ledger: LedgerReader, window: Window, state: FanoutState) -> Iterator[EventRow]:
@@ -116,7 +120,7 @@ def _attempt_rows(ledger: LedgerReader, window: Window, state: FanoutState) -> I
             yield from ledger.stream(started.stream_id, after=after, until=until)
 
 
-def _session_rows(ledger: LedgerReader, state: FanoutState) -> Iterator[EventRow]:
+def _session_rows(ledger: LedgerReader, state: FanoutState, until: int) -> Iterator[EventRow]:
     """Yield the streams of the sessions whose attempts have no end, to see whether they ended."""
     from codeai_engine.rules.fold_event import payload_field
 
@@ -131,7 +135,7 @@ def _session_rows(ledger: LedgerReader, state: FanoutState) -> Iterator[EventRow
         if event.row.kind == "attempt.started" and event.row.stream_id not in ended
     }
     for session_id in sorted(filter(None, sessions)):
-        yield from ledger.stream(session_id)
+        yield from ledger.stream(session_id, until=until)
 
 
 def _pages_of(ledger: LedgerReader, kind: str, after: int, until: int | None) -> Iterator[EventRow]:

@@ -63,15 +63,6 @@ class Recomputation:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """A request body, as stored or rebuilt."""
-
-    recomputed: Recomputed
-    sent_sha256: str | None = None
-    carries_input: bool | None = None
-
-
 def recompute_branch(facts: BranchFacts, sources: Sources) -> Recomputation:
     """Recompute what one branch binds; reads bytes by key, changes nothing."""
     compiled = facts.compiled.payload if facts.compiled else None
@@ -82,25 +73,35 @@ def recompute_branch(facts: BranchFacts, sources: Sources) -> Recomputation:
     manifest = facts.manifest.payload
     content = _rendered_bytes(manifest, sources)
     model_input = _compose(facts, manifest, content)
-    body = _recompute_body(manifest, model_input, sources)
+    request, carries_input = _recompute_body(manifest, model_input, sources)
     return Recomputation(
         package=package,
         trace=trace,
         prompt=_recompute_prompt(facts, manifest),
         rendered=_compare(manifest.rendered_context_sha256, content),
-        request=body.recomputed,
+        request=request,
         items=_items(manifest, content),
         parts=_parts(manifest, model_input),
         model_input_sha256=model_input.sha256 if model_input else None,
-        sent_sha256=body.sent_sha256,
-        carries_input=body.carries_input,
+        sent_sha256=sent_digest(manifest, sources),
+        carries_input=carries_input,
         problems=_rendering_problems(facts, manifest, content, sources),
     )
 
 
 def sent_digest(manifest: CallManifest, sources: Sources) -> str | None:
-    """Return the digest of what a transport should have been given, None where unknown."""
-    return _recompute_body(manifest, None, sources).sent_sha256
+    """Return the digest of what a transport should have been given, None where unknown.
+
+    That is the body; a command gets its standard input and not the body around it.
+    """
+    if manifest.input_pointer != STDIN_POINTER:
+        return manifest.request_body_sha256
+    stored = (manifest.request_body_artifact or {}).get("artifact_id")
+    content = sources.artifact_bytes(stored) if isinstance(stored, str) else None
+    if _compare(manifest.request_body_sha256, content) != "match":
+        return None
+    text = _carried(content or b"", STDIN_POINTER)
+    return None if text is None else text_digest(text)
 
 
 def _compare(recorded: str | None, content: bytes | None) -> Recomputed:
@@ -187,40 +188,23 @@ def _offset(entry: Mapping[str, Any], name: str) -> int:
 
 def _recompute_body(
     manifest: CallManifest, model_input: ModelInput | None, sources: Sources
-) -> _Body:
+) -> tuple[Recomputed, bool | None]:
+    """Return how the body compares, and whether it carries exactly the composed input."""
     recorded = manifest.request_body_sha256
     if recorded is None:
-        return _Body("not recorded")
+        return "not recorded", None
     stored = (manifest.request_body_artifact or {}).get("artifact_id")
     if isinstance(stored, str):
-        return _stored_body(recorded, sources.artifact_bytes(stored), manifest, model_input)
+        content = sources.artifact_bytes(stored)
+        compared = _compare(recorded, content)
+        if content is None or compared != "match" or model_input is None:
+            return compared, None
+        return compared, _carried(content, manifest.input_pointer) == model_input.text
     rebuilt = _peer_body(manifest, model_input.text) if model_input else None
     if rebuilt is None:
-        return _Body("absent", sent_sha256=recorded)
-    is_equal = canonical_digest(rebuilt) == recorded
+        return "absent", None
     # Equal digests show more than a body: one that was rebuilt around the composed input.
-    return _Body(
-        "match" if is_equal else "mismatch",
-        sent_sha256=recorded,
-        carries_input=True if is_equal else None,
-    )
-
-
-def _stored_body(
-    recorded: str, content: bytes | None, manifest: CallManifest, model_input: ModelInput | None
-) -> _Body:
-    compared = _compare(recorded, content)
-    if content is None or compared != "match":
-        return _Body(compared)
-    text = _carried(content, manifest.input_pointer)
-    sent: str | None = recorded
-    if manifest.input_pointer == STDIN_POINTER:  # a command gets its stdin, not the body around it
-        sent = None if text is None else text_digest(text)
-    return _Body(
-        compared,
-        sent_sha256=sent,
-        carries_input=None if model_input is None else text == model_input.text,
-    )
+    return ("match", True) if canonical_digest(rebuilt) == recorded else ("mismatch", None)
 
 
 def _carried(content: bytes, pointer: str | None) -> str | None:

@@ -80,6 +80,7 @@ class FanoutScript:
     Args:
         omitted: Branch name to the items compiled as if nothing had been declared of them.
         prompts: Branch name to its own question.
+        call_prefix: What call ids begin with; the fan-out's id unless the peer's are reused.
         is_command: The branches are commands, so that the input is sent on standard input.
     """
 
@@ -91,6 +92,7 @@ class FanoutScript:
     omitted: dict[str, tuple[Item, ...]] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
     fanout_id: str = "fanout-1"
+    call_prefix: str | None = None
     artifacts: dict[str, ArtifactDraft] = field(default_factory=dict)
     _compiled: dict[str, Compilation] = field(default_factory=dict)
     _requests: dict[str, str] = field(default_factory=dict)
@@ -98,7 +100,7 @@ class FanoutScript:
     _count: int = 0
 
     def call_id(self, name: str) -> str:
-        return f"{self.fanout_id}:call-{name}"
+        return f"{self.call_prefix or self.fanout_id}:call-{name}"
 
     def begin(self) -> list[EventDraft]:
         """`fanout.requested` and every compilation, as they commit together."""
@@ -374,7 +376,7 @@ class FanoutScript:
         model: type[calls.AttemptPayload],
         **fields: Any,
     ) -> EventDraft:
-        attempt_id = f"{self.call_id(name)}:attempt-{number}"
+        attempt_id = f"{self.fanout_id}:{name}:attempt-{number}"
         payload = model(attempt_id=attempt_id, call_id=self.call_id(name), **fields)
         return self._draft(attempt_id, payload, actor=f"actor-{name}", cause=name)
 
