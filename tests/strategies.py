@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from codeai_engine.domain.context import Actor, Candidate, CandidateKind, Seal
@@ -11,6 +12,10 @@ from codeai_engine.rules.compile import CompileRequest
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
+# Nothing is timed: a busy machine fails no test.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 KINDS: tuple[CandidateKind, ...] = ("artifact", "claim", "event")
 IDS = ("a", "b", "call-A", "call-B", "it's", 'a "quoted" id', "a\nline", "é", "a', 'b", "]", "c\\d")

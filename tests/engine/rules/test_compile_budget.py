@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
 from codeai_engine.errors import RequiredContextMissing
@@ -7,9 +9,12 @@ from codeai_engine.rules.compile import NAMED_SPENDERS, compile_package, trace_c
 from codeai_engine.rules.render import rendered_item_bytes, size_tokens
 from tests.builders import candidate, compile_request, seal
 
+if TYPE_CHECKING:
+    from codeai_engine.domain.context import Candidate
 
-def decisions(*offered: object, **changes: object) -> dict[str, str]:
-    request = compile_request(*offered, **changes)  # type: ignore[arg-type]  # pass-through
+
+def decisions(*offered: Candidate, **changes: Any) -> dict[str, str]:
+    request = compile_request(*offered, **changes)
     return {entry.candidate_id: entry.reason for entry in compile_package(request).trace}
 
 

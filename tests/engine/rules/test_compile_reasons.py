@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codeai_engine.rules.compile import compile_as_peer, exclusion_class, trace_candidates
 from tests.strategies import compile_requests, ids
+
+if TYPE_CHECKING:
+    from codeai_engine.rules.compile import CompileRequest
 
 
 @pytest.mark.parametrize(
@@ -66,8 +71,10 @@ def test_what_python_would_have_escaped_is_not_read_as_a_list(character: str) ->
 
 
 @given(compile_requests(required_ids=st.frozensets(ids, max_size=3)))
-def test_every_exclusion_of_ours_has_a_class_and_names_what_caused_it(request: object) -> None:
-    for entry in trace_candidates(request):  # type: ignore[arg-type]  # a request
+def test_every_exclusion_of_ours_has_a_class_and_names_what_caused_it(
+    request: CompileRequest,
+) -> None:
+    for entry in trace_candidates(request):
         if entry.decision == "excluded":
             word, named = exclusion_class(entry.reason)
             assert word in {"event", "artifact", "call", "lineage", "budget"}
@@ -75,8 +82,8 @@ def test_every_exclusion_of_ours_has_a_class_and_names_what_caused_it(request: o
 
 
 @given(compile_requests())
-def test_every_exclusion_of_the_peers_has_a_class(request: object) -> None:
-    for entry in compile_as_peer(request).trace:  # type: ignore[arg-type]  # a request
+def test_every_exclusion_of_the_peers_has_a_class(request: CompileRequest) -> None:
+    for entry in compile_as_peer(request).trace:
         if entry.decision == "excluded":
             assert exclusion_class(entry.reason)[0] in {
                 "event",
