@@ -210,7 +210,7 @@ class BranchView:
         call_status: What its last `call.completed` says was decided; `decided_status` is the
             latest decision itself, which a killed writer may have left without a completion.
         refused: Why compiling was refused; then nothing was sent.
-        nothing_sent: The record shows that no attempt was made.
+        nothing_sent: The record shows that no attempt was made, or that no byte of any left.
         missing: What the next level lacks, in plain words.
     """
 

@@ -89,6 +89,7 @@ def view_branch(facts: BranchFacts, context: BranchContext) -> BranchView:
         seal_names_every_sibling=None if seal is None or isinstance(seal, str) else not unsealed,
         trace=trace,
         attempts=attempts,
+        nothing_sent=facts.nothing_sent or _sent_nothing(attempts),
         level=level,
         missing=missing,
     )
@@ -108,7 +109,9 @@ def _described(facts: BranchFacts, context: BranchContext) -> BranchView:
         name=facts.name,
         actor_id=actor.get("actor_id"),
         actor_kind=actor.get("kind"),
-        provider=_first(_manifest(facts, "provider"), actor.get("provider")),
+        provider=_first(
+            _manifest(facts, "provider"), actor.get("provider"), last and last.provider
+        ),
         model=_first(
             _manifest(facts, "resolved_model_id"),
             _manifest(facts, "requested_model"),
@@ -145,7 +148,6 @@ def _described(facts: BranchFacts, context: BranchContext) -> BranchView:
         requested_at=facts.requested.row.sequence if facts.requested else None,
         manifest_at=facts.manifest.row.sequence if facts.manifest else None,
         completed_at=facts.completed.row.sequence if facts.completed else None,
-        nothing_sent=facts.nothing_sent,
     )
 
 
@@ -189,6 +191,11 @@ def _attempts(
         )
         for events in facts.attempts
     )
+
+
+def _sent_nothing(attempts: tuple[AttemptView, ...]) -> bool:
+    """Return whether there were attempts, and no byte of any of them left."""
+    return bool(attempts) and all(attempt.wire == "not_sent" for attempt in attempts)
 
 
 def _has_ended(events: tuple[OpenedEvent, ...], last_end: int, context: BranchContext) -> bool:

@@ -303,6 +303,19 @@ def test_a_cancelled_branch_keeps_its_cause_beside_whole_siblings() -> None:
     assert "nothing was sent" in fanout.notes[0]
 
 
+def test_a_branch_whose_bytes_never_left_lowers_nothing() -> None:
+    script = FanoutScript(names=("A", "B"))
+    drafts = [*script.begin(), script.requested("A"), script.manifest("A"), script.started("A")]
+    drafts.append(script.attempt_completed("A", status="failed", wire="not_sent"))
+    drafts.append(script.completed("A", status="failed", raw_output=None))
+    drafts += [*script.succeeded("B"), script.ended(["failed", "succeeded"])]
+    fanout = fold(script, drafts)
+    a = branch_of(fanout, "A")
+    assert (a.level, a.nothing_sent, a.attempts[0].orphan) == ("final-input blind", True, False)
+    assert fanout.level == "wire-observed"
+    assert "nothing was sent, so the level leaves out: A" in fanout.notes
+
+
 def test_a_fanout_of_no_branches_and_one_of_one_branch_say_what_that_means() -> None:
     none = FanoutScript(names=())
     empty = fold(none, [*none.begin(), none.ended([])])
