@@ -24,59 +24,62 @@ def reasons(compilation: Compilation) -> dict[str, str]:
 # Each set of a seal.
 
 
+EACH_SET = [
+    (
+        seal(events=("ev-1",)),
+        candidate("ev-1", kind="event"),
+        "excluded because seal forbids event ev-1",
+        "event",
+        "ev-1",
+    ),
+    (
+        seal(artifacts=("art-1",)),
+        candidate("art-1"),
+        "excluded because seal forbids artifact art-1",
+        "artifact",
+        "art-1",
+    ),
+    (
+        seal(artifacts=("art-1", "art-2")),
+        candidate("ev-1", kind="event", lineage=("art-2", "art-1")),
+        "excluded because seal forbids artifact art-1",
+        "artifact",
+        "art-1",
+    ),
+    (
+        seal(calls=("call-C", "call-B", "call-D")),
+        candidate(lineage=("call-C", "call-B")),
+        "excluded because seal forbids call lineage ['call-B', 'call-C']",
+        "call",
+        "call-B",
+    ),
+    (
+        seal(lineage=("lin-9",)),
+        candidate("cl-1", kind="claim", lineage=("lin-9", "call-A")),
+        "excluded because seal forbids lineage ['lin-9']",
+        "lineage",
+        "lin-9",
+    ),
+    (
+        seal(lineage=("cl-1",)),
+        candidate("cl-1", kind="claim"),
+        "excluded because seal forbids lineage ['cl-1']",
+        "lineage",
+        "cl-1",
+    ),
+    (
+        seal(calls=("call-B",)),
+        candidate("call-B", kind="claim"),
+        "excluded because seal forbids call lineage ['call-B']",
+        "call",
+        "call-B",
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("forbidden", "offered", "reason", "word", "blocking_id"),
-    [
-        (
-            seal(events=("ev-1",)),
-            candidate("ev-1", kind="event"),
-            "excluded because seal forbids event ev-1",
-            "event",
-            "ev-1",
-        ),
-        (
-            seal(artifacts=("art-1",)),
-            candidate("art-1"),
-            "excluded because seal forbids artifact art-1",
-            "artifact",
-            "art-1",
-        ),
-        (
-            seal(artifacts=("art-1", "art-2")),
-            candidate("ev-1", kind="event", lineage=("art-2", "art-1")),
-            "excluded because seal forbids artifact art-1",
-            "artifact",
-            "art-1",
-        ),
-        (
-            seal(calls=("call-C", "call-B", "call-D")),
-            candidate(lineage=("call-C", "call-B")),
-            "excluded because seal forbids call lineage ['call-B', 'call-C']",
-            "call",
-            "call-B",
-        ),
-        (
-            seal(lineage=("lin-9",)),
-            candidate("cl-1", kind="claim", lineage=("lin-9", "call-A")),
-            "excluded because seal forbids lineage ['lin-9']",
-            "lineage",
-            "lin-9",
-        ),
-        (
-            seal(lineage=("cl-1",)),
-            candidate("cl-1", kind="claim"),
-            "excluded because seal forbids lineage ['cl-1']",
-            "lineage",
-            "cl-1",
-        ),
-        (
-            seal(calls=("call-B",)),
-            candidate("call-B", kind="claim"),
-            "excluded because seal forbids call lineage ['call-B']",
-            "call",
-            "call-B",
-        ),
-    ],
+    EACH_SET,
     ids=["event", "artifact", "artifact by lineage", "call", "lineage", "own id", "own id as call"],
 )
 def test_each_set_excludes_by_name_with_its_reason(
