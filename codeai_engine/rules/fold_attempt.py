@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from codeai_engine.domain.call import (
@@ -66,8 +67,8 @@ def fold_attempt(
         http_status=seen.http_status if seen else None,
         exit_code=seen.exit_code if seen else None,
         incomplete=bool(seen and seen.incomplete),
-        wait_s=start.wait_s if start else None,
-        latency_ms=end.latency_ms if end else None,
+        wait_s=_finite(start.wait_s if start else None),
+        latency_ms=_finite(end.latency_ms if end else None),
         provider=next((p.provider for p in (start, seen, end) if p and p.provider), None),
         orphan=is_orphan,
         running=is_orphan and not has_ended and at[AttemptAbandoned] is None,
@@ -93,6 +94,11 @@ def attempt_call(events: Sequence[OpenedEvent]) -> str | None:
         (event.payload.call_id for event in events if isinstance(event.payload, AttemptPayload)),
         None,
     )
+
+
+def _finite(number: float | None) -> float | None:
+    """Return a number, None for a stored NaN or infinity: neither is a measurement."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _first(events: Sequence[OpenedEvent], model: type[Payload]) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -20,6 +21,7 @@ P = TypeVar("P", bound=Payload)
 _ESCAPES = re.compile(
     r"\\\\|\\u[dD][89aAbB]..\\u[dD][c-fC-F]..|(?P<lone>\\u[dD][89a-fA-F]..)", re.DOTALL
 )
+_CONSTANTS = ("NaN", "Infinity")
 SURROGATE_PROBLEM = "lone surrogate: not text in any encoding; shown as its escape"
 
 
@@ -52,13 +54,25 @@ def open_event(row: EventRow) -> OpenedEvent:
     """
     payload = read_payload(row.kind, row.payload_json)
     if not isinstance(payload, UnreadPayload):
-        return OpenedEvent(row=row, payload=payload)
+        return OpenedEvent(row=row, payload=payload, problem=_constant_problem(row.payload_json))
     shown = _ESCAPES.sub(_show_lone_surrogate, row.payload_json)
     if shown != row.payload_json:
         again = read_payload(row.kind, shown)
         if not isinstance(again, UnreadPayload):
             return OpenedEvent(row=row, payload=again, problem=SURROGATE_PROBLEM)
     return OpenedEvent(row=row, payload=payload, problem=payload.problem)
+
+
+def _constant_problem(text: str) -> str | None:
+    """Return what is wrong with a text that holds a bare NaN or infinity, which no JSON has."""
+    if not any(word in text for word in _CONSTANTS):
+        return None
+    found: list[str] = []
+    try:
+        json.loads(text, parse_constant=found.append)
+    except (ValueError, RecursionError):
+        return None  # another problem, which reading the payload names
+    return f"{found[0]} is not a JSON number" if found else None
 
 
 def _show_lone_surrogate(match: re.Match[str]) -> str:

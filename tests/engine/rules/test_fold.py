@@ -374,6 +374,17 @@ def test_an_empty_answer_is_an_answer_of_no_bytes() -> None:
     assert (output.text, output.byte_length) == ("", 0)
 
 
+def test_a_stored_nan_is_an_unknown_number_and_is_marked() -> None:
+    script = FanoutScript(names=("A",))
+    rows = list(rows_of(script.whole()))
+    at = next(i for i, row in enumerate(rows) if row.kind == "attempt.completed")
+    text = rows[at].payload_json.replace('"latency_ms":12', '"latency_ms":NaN')
+    rows[at] = with_payload(rows[at], text)
+    fanout = view(rows, sources_of(script))
+    assert fanout.branches[0].attempts[0].latency_ms is None
+    assert fanout.unread == ((rows[at].sequence, "NaN is not a JSON number"),)
+
+
 def test_a_long_answer_is_cut_for_the_view_and_says_so() -> None:
     script = FanoutScript(names=("A",))
     long = "ä" * 70_000

@@ -23,9 +23,30 @@ def decided(reason_json: str) -> EventRow:
 
 
 def test_a_kind_that_is_not_known_keeps_its_text() -> None:
-    opened = open_event(row("future.kind", '{"a":[NaN]}'))
+    opened = open_event(row("future.kind", '{"a":[1]}'))
     assert isinstance(opened.payload, UnknownPayload)
-    assert (opened.payload.text, opened.problem) == ('{"a":[NaN]}', None)
+    assert (opened.payload.text, opened.problem) == ('{"a":[1]}', None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "word"),
+    [
+        ("note", '{"nan":NaN}', "NaN"),
+        ("note", '{"inf":-Infinity}', "-Infinity"),
+        ("attempt.completed", '{"attempt_id":"a","latency_ms":NaN}', "NaN"),
+        ("call.status_decided", '{"call_id":"c","extra":[Infinity]}', "Infinity"),
+    ],
+)
+def test_a_number_that_is_no_json_is_marked_and_the_rest_is_read(
+    kind: str, text: str, word: str
+) -> None:
+    opened = open_event(row(kind, text))
+    assert not isinstance(opened.payload, UnreadPayload)
+    assert opened.problem == f"{word} is not a JSON number"
+
+
+def test_a_word_in_a_text_is_not_a_number() -> None:
+    assert open_event(row("note", '{"said":"NaN, Infinity"}')).problem is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"call_id":7}', '{"reason":"no call"}', "NaN"])
