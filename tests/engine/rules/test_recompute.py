@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from codeai_engine.digests import canonical_json, text_digest
+from codeai_engine.digests import canonical_digest, canonical_json, text_digest
 from codeai_engine.rules.fold import Circumstances, fold_events, view_fanout
 from tests.engine.fanout_script import PARAGRAPH, FanoutScript, Item, rows_of, sources_of
 
@@ -127,6 +128,46 @@ def test_a_layout_whose_part_digest_is_wrong_is_named_beside_a_whole_that_matche
     assert found.rendered_recomputed == "match"
     assert found.parts[0].recomputed == "mismatch"
     assert "part query" in "; ".join(found.missing)
+
+
+@pytest.mark.parametrize(
+    ("effective", "body"),
+    [
+        (
+            {"protocol": "chat_completions", "endpoint": "/v1", "temperature": 0.5},
+            {"messages": [{"role": "user", "content": "TEXT"}], "temperature": 0.5},
+        ),
+        (
+            {"protocol": "chat_completions", "max_output_tokens": 9},
+            {"messages": [{"role": "user", "content": "TEXT"}], "max_tokens": 9},
+        ),
+        ({"protocol": "responses", "gateway": "g"}, {"input": "TEXT"}),
+        (
+            {"protocol": "messages", "session_id": "s"},
+            {"messages": [{"role": "user", "content": "TEXT"}], "max_tokens": 1024},
+        ),
+    ],
+)
+def test_a_body_that_is_not_stored_is_rebuilt_as_the_peer_sends_it(
+    effective: dict[str, Any], body: dict[str, Any]
+) -> None:
+    script = FanoutScript()
+    drafts = [*script.begin(), script.requested("A"), script.manifest("A")]
+    composed = json.dumps(script.body("A")["messages"][0]["content"])
+    whole = json.loads(json.dumps(body).replace('"TEXT"', composed)) | {"model": "tiny"}
+    changed = {"request_body_artifact": None, "effective_parameters": effective}
+    drafts[-1] = script.manifest("A", request_body_sha256=canonical_digest(whole), **changed)
+    found = branch(drafts, sources_of(script))
+    assert (found.request_recomputed, found.level) == ("match", "final-input blind")
+    drafts[-1] = script.manifest("A", request_body_sha256="0" * 64, **changed)
+    assert branch(drafts, sources_of(script)).request_recomputed == "mismatch"
+
+
+def test_a_body_of_a_dialect_that_is_not_known_is_absent_and_not_wrong() -> None:
+    found = recomputed(
+        FanoutScript(), request_body_artifact=None, effective_parameters={"protocol": "telegraph"}
+    )
+    assert found.request_recomputed == "absent"
 
 
 def test_a_selection_record_binds_its_body_and_nothing_rendered() -> None:
