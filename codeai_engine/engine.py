@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ from codeai_engine.runtime.session import ProcessIdentity, read_process_identity
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from anyio.abc import TaskGroup, TaskStatus
+
     from codeai_engine.ambient import Clock, IdSource
     from codeai_engine.domain.value import Payload
     from codeai_engine.ledger.writer import Ledger
@@ -38,17 +40,13 @@ class Engine:
     refused leaves nothing behind.
 
     Attributes:
+        path: The ledger.
         stop_cause: Why a cancellation from outside comes: `caller`, or `signal`.
         end_reason: How the session ends when the block is left without an error.
     """
 
     def __init__(
-        self,
-        path: Path,
-        clock: Clock,
-        ids: IdSource,
-        identity: ProcessIdentity,
-        stack: AsyncExitStack,
+        self, path: Path, clock: Clock, ids: IdSource, identity: ProcessIdentity, tasks: TaskGroup
     ) -> None:
         self.path = path
         self.stop_cause = "caller"
@@ -56,7 +54,11 @@ class Engine:
         self._clock = clock
         self._ids = ids
         self._identity = identity
-        self._stack = stack
+        self._tasks = tasks
+        self._adapters: dict[int, object] = {}
+        self._opening = anyio.Lock()
+        self._beginning = anyio.Lock()
+        self._closing = anyio.Event()
         self._ledger: Ledger | None = None
         self._session_id = ids.new_id()
         self._is_begun = False
@@ -76,30 +78,38 @@ class Engine:
         """
         refuse_malformed(request)
         for branch in request.branches:
-            self._stack.push_async_callback(close_adapter, branch.adapter)
-        ledger = await self._open(request)
+            self._adapters[id(branch.adapter)] = branch.adapter
         run = RunContext(
-            ledger=ledger,
+            ledger=await self._open(request),
             clock=self._clock,
             ids=self._ids,
             session_id=self._session_id,
             stop_cause=lambda: self.stop_cause,
             on_step=on_step or say_nothing,
         )
-        preamble = [] if self._is_begun else [self._session_started()]
-        begun = await begin_fanout(request, run, preamble=preamble)
-        self._is_begun = True
+        async with self._beginning:  # the first of several at once brings the session
+            preamble = [] if self._is_begun else [self._session_started()]
+            begun = await begin_fanout(request, run, preamble=preamble)
+            self._is_begun = True
         return await collect_fanout(begun)
 
     async def _open(self, request: FanoutRequest) -> Ledger:
-        if self._ledger is None:
-            if not self.path.exists():
-                # A ledger that is not there yet holds no base item: refuse before making the file.
-                await resolve_base(request, MemoryLedger(clock=self._clock))
-            self._ledger = await self._stack.enter_async_context(
-                open_writer(self.path, clock=self._clock)
-            )
+        async with self._opening:
+            if self._ledger is None:
+                if not self.path.exists():
+                    # A ledger that is not there holds no base item: refuse before making the file.
+                    await resolve_base(request, MemoryLedger(clock=self._clock))
+                # The writer lives in a task of the engine's own, so that it ends where it began,
+                # in whatever task a fan-out happens to be run.
+                self._ledger = await self._tasks.start(self._hold_ledger)
         return self._ledger
+
+    async def _hold_ledger(self, *, task_status: TaskStatus[Ledger]) -> None:
+        # Shielded: what a cancellation ends is recorded here, so this ends last, by `close`.
+        with anyio.CancelScope(shield=True):
+            async with open_writer(self.path, clock=self._clock) as ledger:
+                task_status.started(ledger)
+                await self._closing.wait()
 
     def _session_started(self) -> EventDraft:
         return self._draft(
@@ -115,12 +125,19 @@ class Engine:
             )
         )
 
-    async def end(self, reason: str) -> None:
-        """Record that the session is over: `done`, `interrupted` or `failed`."""
-        if self._is_begun and self._ledger is not None:
-            ended = SessionEnded(session_id=self._session_id, reason=reason)
-            with anyio.CancelScope(shield=True), anyio.fail_after(RECORD_SECONDS):
+    async def close(self, reason: str) -> None:
+        """Let the adapters go, record how the session ended, and close the ledger.
+
+        Args:
+            reason: `done`, `interrupted` or `failed`.
+        """
+        with anyio.CancelScope(shield=True), anyio.move_on_after(RECORD_SECONDS):
+            for adapter in self._adapters.values():
+                await close_adapter(adapter)
+            if self._is_begun and self._ledger is not None:
+                ended = SessionEnded(session_id=self._session_id, reason=reason)
                 await self._ledger.append([self._draft(ended)])
+        self._closing.set()
 
     def _draft(self, payload: Payload) -> EventDraft:
         return EventDraft(
@@ -148,21 +165,24 @@ async def open_engine(
         ids: Likewise.
         identity: What the session says of this process; read from the system when absent.
     """
-    async with AsyncExitStack() as stack:
+    failure: BaseException | None = None
+    async with anyio.create_task_group() as tasks:
         engine = Engine(
             Path(path),
             clock or SystemClock(),
             ids or TimeOrderedIds(),
             identity or read_process_identity(),
-            stack,
+            tasks,
         )
         try:
             yield engine
-        except anyio.get_cancelled_exc_class():
-            await engine.end("interrupted")
-            raise
-        except BaseException:
-            await engine.end("failed")
-            raise
+        except BaseException as error:
+            cancelled = isinstance(error, anyio.get_cancelled_exc_class())
+            await engine.close("interrupted" if cancelled else "failed")
+            if cancelled:
+                raise
+            failure = error  # raised below: a task group would wrap what is the caller's own
         else:
-            await engine.end(engine.end_reason)
+            await engine.close(engine.end_reason)
+    if failure is not None:
+        raise failure

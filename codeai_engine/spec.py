@@ -297,7 +297,7 @@ class _Reader:
         return ArtifactDraft(content, "source", media_type)
 
     def _keys_by_name(self, base: tuple[BaseItem, ...]) -> dict[str, ItemKey]:
-        keys: dict[str, ItemKey] = Field(default_factory=dict)
+        keys: dict[str, ItemKey] = {}
         for index, item in enumerate(base):
             if item.name in keys:
                 raise SpecError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from codeai_engine.adapters.local_model import fetch_model, make_local_model
+from codeai_engine.adapters.local_model import LocalModelAdapter, fetch_model
 from codeai_engine.ambient import TimeOrderedIds
 from codeai_engine.cli.exits import DONE, say, write
 from codeai_engine.cli.result import print_result
@@ -57,8 +57,8 @@ def execute(options: Namespace) -> int:
 def _model() -> list[Reviewer]:
     """Return the local model as a reviewer; where it cannot be had, say so and go on."""
     try:
-        path = fetch_model(progress=_say_progress)
-        return [model_reviewer(make_local_model(path))]
+        path = fetch_model(_Progress())
+        return [model_reviewer(LocalModelAdapter(path))]
     except AdapterError as error:
         say(f"the local model is missing: {error.message}; going on without it")
         if error.hint:
@@ -66,8 +66,16 @@ def _model() -> list[Reviewer]:
         return []
 
 
-def _say_progress(done_bytes: int, total_bytes: int) -> None:
-    say(f"local model: {done_bytes:,} of {total_bytes:,} bytes")
+class _Progress:
+    """Says every tenth of the way how far the model is."""
+
+    def __init__(self) -> None:
+        self._next_bytes = 0
+
+    def __call__(self, done_bytes: int, total_bytes: int) -> None:
+        if done_bytes >= self._next_bytes or done_bytes == total_bytes:
+            say(f"local model: {done_bytes:,} of {total_bytes:,} bytes")
+            self._next_bytes = done_bytes + total_bytes // 10
 
 
 async def _run(ledger: Path, reviewers: list[Reviewer]) -> tuple[int, tuple[FanoutOutcome, ...]]:

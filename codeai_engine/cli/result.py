@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from codeai_engine.cli.exits import visible
+from codeai_engine.cli.exits import visible, write
 from codeai_engine.ledger.reader import open_ledger
 from codeai_engine.queries.views import read_fanout
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from codeai_engine.domain.view import BranchView
 
-COLUMNS = ("branch", "actor", "status", "rendered", "input", "attempts", "established", "answer")
-NARROWEST = 100
+COLUMNS = {"branch": 20, "status": 9, "attempts": 12, "input": 24, "established": 17, "answer": 44}
+ANSWER_CHARACTERS = 80
+WIDEST = sum(COLUMNS.values()) + len(COLUMNS)
 
 
 def print_result(ledger: Path, fanout_id: str) -> None:
@@ -27,29 +28,35 @@ def print_result(ledger: Path, fanout_id: str) -> None:
     with open_ledger(ledger) as reader:
         fanout = read_fanout(reader, fanout_id)
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in COLUMNS:
-        table.add_column(column, overflow="ellipsis", no_wrap=True)
+    for column, width in COLUMNS.items():
+        table.add_column(column, max_width=width, overflow="fold")
     for branch in fanout.branches:
         table.add_row(*(Text(visible(cell)) for cell in _cells(branch)))
     console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
-        console.width = max(console.width, NARROWEST)
-    console.print(table)
-    console.print(f"fan-out {fanout_id} in {visible(str(ledger))}", soft_wrap=True)
+        console.width = WIDEST
+    with console.capture() as captured:
+        console.print(table)
+        console.print(f"fan-out {fanout_id} in {visible(str(ledger))}", soft_wrap=True)
+    write(captured.get(), sys.stdout.write)
 
 
 def _cells(branch: BranchView) -> tuple[str, ...]:
-    same = ", ".join(branch.same_request_as)
     return (
         branch.name or branch.call_id,
-        branch.actor_id or "-",
         branch.status or "open",
-        (branch.rendered_sha256 or "-")[:8],
-        f"identical to {same}" if same else "its own" if branch.request_sha256 else "-",
         _attempts(branch),
+        _input(branch),
         branch.level,
         _answer(branch),
     )
+
+
+def _input(branch: BranchView) -> str:
+    if branch.request_sha256 is None:
+        return "nothing was sent"
+    same = ", ".join(branch.same_request_as)
+    return f"{branch.request_sha256[:8]}" + (f" identical to {same}" if same else "")
 
 
 def _attempts(branch: BranchView) -> str:
@@ -63,4 +70,7 @@ def _answer(branch: BranchView) -> str:
         return branch.error
     if branch.output is None:
         return "-"
-    return branch.output.text.strip().partition("\n")[0] or "empty answer"
+    line = branch.output.text.strip().partition("\n")[0]
+    return (
+        f"{line[:ANSWER_CHARACTERS]}…" if len(line) > ANSWER_CHARACTERS else line or "empty answer"
+    )

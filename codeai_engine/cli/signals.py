@@ -34,9 +34,15 @@ async def until_signal(engine: Engine, body: Callable[[], Awaitable[int]]) -> in
                 engine.stop_cause = "signal"
                 scope.cancel()
 
+    failure: Exception | None = None
     async with anyio.create_task_group() as group:
         with anyio.CancelScope() as scope:
             group.start_soon(listen, scope)
-            code = await body()
+            try:
+                code = await body()
+            except Exception as error:  # noqa: BLE001 - raised below: a group would wrap it
+                failure = error
         group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
     return code

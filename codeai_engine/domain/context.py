@@ -176,6 +176,7 @@ class ContextCompiled(Payload):
     # Ours. A branch may be compiled as if the lineage of some base items had not been declared.
     compiler_version: str | None = None
     call_id: str | None = None
+    branch: str | None = None
     lineage_omitted: list[str] | None = None
 
 
@@ -189,6 +190,7 @@ class ContextCompilationFailed(Payload):
     exception: str | None = None
     message: str | None = None
     call_id: str | None = None
+    branch: str | None = None
     fanout_id: str | None = None
     seal: StoredSeal = None
     trace: list[dict[str, Any]] | None = None

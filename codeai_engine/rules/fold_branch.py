@@ -87,7 +87,10 @@ class BranchFacts:
 
     @property
     def name(self) -> str | None:
-        """The branch's name in the spec (ours)."""
+        """The branch's name in the spec (ours), from whatever event of it came first."""
+        for compilation in (self.compiled, self.compilation_failed):
+            if compilation is not None and compilation.payload.branch:
+                return compilation.payload.branch
         metadata = self.requested.payload.metadata if self.requested else None
         found = (metadata or {}).get("branch")
         return found if isinstance(found, str) else None

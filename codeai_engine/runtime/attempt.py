@@ -14,7 +14,7 @@ import anyio
 from codeai_engine.adapters.base import Wire
 from codeai_engine.domain import call as payloads
 from codeai_engine.domain.events import ArtifactDraft
-from codeai_engine.errors import AdapterError
+from codeai_engine.errors import AdapterError, CodeAIError
 from codeai_engine.runtime.record import (
     CLASSIFIER_VERSION,
     INTERPRETER_VERSION,
@@ -344,6 +344,6 @@ def describe(error: BaseException) -> str:
     """Return one line for an error, I-JSON text; its type where it has no text of its own."""
     text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
     name = type(error).__name__
-    if isinstance(error, AdapterError):
+    if isinstance(error, CodeAIError):
         return text
     return f"{name}: {text}" if text else name

@@ -174,6 +174,7 @@ class Branch:
             excluded_ids=list(compilation.excluded_ids),
             compiler_version=COMPILER_VERSION,
             call_id=self.request.call_id,
+            branch=self.request.name,
             lineage_omitted=sorted(item_id for _, item_id in self.request.omit_lineage),
         )
         return self._call.draft(package.package_id, payload)
@@ -186,6 +187,7 @@ class Branch:
             exception=type(error).__name__,
             message=message,
             call_id=self.request.call_id,
+            branch=self.request.name,
             fanout_id=self.fanout.fanout_id,
             seal=request.seal.to_payload() if request else None,
             trace=[entry.to_payload() for entry in trace_candidates(request)] if request else None,

@@ -44,7 +44,7 @@ TIMEOUT_S = 120.0
 PROGRAMS = {
     "grammar": (
         "harper",
-        ("lint", "--format", "json", "--quiet", "--ignore", "SpellCheck"),
+        ("lint", "--format", "compact", "--quiet", "--no-color", "--ignore", "SpellCheck"),
         (0, 1),
     ),
     "spelling": ("codespell", ("-",), (0, 65)),
