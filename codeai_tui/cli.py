@@ -59,6 +59,7 @@ def build_parser() -> _Parser:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_open(commands)
+    _add_demo(commands)
     return parser
 
 
@@ -81,6 +82,35 @@ def _add_open(commands: argparse._SubParsersAction[_Parser]) -> None:
     command.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     command.add_argument("--debug", action="store_true", help="show the traceback of an error")
     command.set_defaults(run=run_open)
+
+
+def _add_demo(commands: argparse._SubParsersAction[_Parser]) -> None:
+    command = commands.add_parser(
+        "demo",
+        help="run three real reviewers on one paragraph, and open what was recorded",
+        description="Run the demo in a process of its own and open its ledger; without a terminal "
+        "print the same facts as text, and the ledger's path last.",
+    )
+    command.add_argument(
+        "folder", metavar="DIR", nargs="?", default="codeai-demo", help="where the ledger goes"
+    )
+    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    command.set_defaults(run=run_demo)
+
+
+def run_demo(arguments: argparse.Namespace) -> int:
+    """Have the engine play the demo's scene, then open its ledger."""
+    import subprocess
+
+    engine = [sys.executable, "-m", "codeai_engine.cli.main", "demo", arguments.folder]
+    done = subprocess.run(engine, stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own
+    if done.returncode != 0:
+        return done.returncode
+    ledger = done.stdout.decode(errors="surrogateescape").splitlines()[-1]
+    code = main(["open", ledger])
+    if not _has_terminal():
+        print(ledger)
+    return code
 
 
 def run_open(arguments: argparse.Namespace) -> int:
