@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from codeai_tui import themes
 from codeai_tui.display import safe
-from codeai_tui.keymap import GLOBAL, help_rows
+from codeai_tui.keymap import GLOBAL, by_id, help_rows, key_names
 from codeai_tui.messages import PlaceWanted, ProblemMet
 from codeai_tui.places import History, Place
 from codeai_tui.present.frame import error_lines, help_lines
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from codeai_engine import CodeAIError
     from codeai_tui.gateway import Gateway
 
+_SHEETS = ("frame", "sheets", "overview", "fanouts", "branches", "events")
 CLIPBOARD_LIMIT = 74_994  # base64 characters that terminals take in one OSC 52
 INTERRUPTED = 130
 _STOPS = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: 143, signal.SIGHUP: 129}
@@ -51,10 +52,13 @@ class LedgerApp(App[None], inherit_bindings=False):
         ascii_only: Draw with ASCII alone.
     """
 
-    # All of them here: Textual does not load the sheet of the screen that it begins with.
+    # All of them here: a sheet that comes with a later screen makes Textual style all anew.
     CSS_PATH: ClassVar[CSSPathType | None] = [
         "app.tcss",
-        *(f"screens/{name}.tcss" for name in ("frame", "sheets", "overview", "branches", "events")),
+        *(
+            f"screens/{name}.tcss"
+            for name in ("frame", "sheets", "overview", "fanouts", "branches", "events")
+        ),
     ]
     TITLE = "CodeAI"
     BINDINGS: ClassVar[list[BindingType]] = [*GLOBAL]
@@ -76,10 +80,6 @@ class LedgerApp(App[None], inherit_bindings=False):
         self.set_class(ascii_only, "-ascii")
 
     @override
-    def get_default_screen(self) -> Screen[None]:
-        return self._make_screen(self.history.current.place, {})
-
-    @override
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = [
             entry for entry in super().get_line_filters() if not isinstance(entry, Monochrome)
@@ -93,20 +93,24 @@ class LedgerApp(App[None], inherit_bindings=False):
     @override
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield every action that there is a key for, every place and every theme."""
-        for binding, node in self._bindings_of(screen):
-            run = partial(self.run_action, binding.action, default_namespace=node)
-            yield SystemCommand(binding.description.capitalize(), f"key {binding.id}", run)
+        for bindings, node in self._bindings_of(screen):
+            for group in by_id(bindings):
+                title = group[0].description.capitalize()
+                run = partial(self.run_action, group[0].action, default_namespace=node)
+                yield SystemCommand(title, f"key {key_names(group)}", run)
         for _letter, name, place in PLACES:
             if place is not None:
                 yield SystemCommand(f"Go to {name}", "place", partial(self.open_place, place))
         for name in themes.PALETTES:
             yield SystemCommand(f"Theme {name}", "colours", partial(self._set_theme, name))
 
-    def on_mount(self) -> None:
-        """Turn signals into an orderly end, and collect garbage again once something is shown."""
+    async def on_mount(self) -> None:
+        """Show the first place; signals end the app in order, garbage is collected again."""
         loop = asyncio.get_running_loop()
         for number, code in _STOPS.items():
             loop.add_signal_handler(number, partial(self.exit, return_code=code))
+        # Not as the default screen: Textual cannot switch away from that one.
+        await self.push_screen(self._make_screen(self.history.current.place, {}))
         self.call_after_refresh(gc.enable)
 
     def on_unmount(self) -> None:
@@ -183,9 +187,9 @@ class LedgerApp(App[None], inherit_bindings=False):
     async def action_help(self) -> None:
         """Show every key of the place and of the app."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        for binding, node in self._bindings_of(self.screen):
+        for bindings, node in self._bindings_of(self.screen):
             where = "everywhere" if node is self else "here"
-            sections.setdefault(where, []).extend(help_rows([binding]))
+            sections.setdefault(where, []).extend(help_rows(bindings))
         await self.push_screen(TextSheet("Keys", help_lines(sections)))
 
     async def action_errors(self) -> None:
@@ -220,12 +224,11 @@ class LedgerApp(App[None], inherit_bindings=False):
     def _set_theme(self, name: str) -> None:
         self.theme = name
 
-    def _bindings_of(self, screen: Screen[object]) -> Iterator[tuple[Binding, DOMNode]]:
-        """Yield the bindings in force on a screen, nearest first, once each."""
+    def _bindings_of(self, screen: Screen[object]) -> Iterator[tuple[list[Binding], DOMNode]]:
+        """Yield the bindings in force on a screen by what they belong to, nearest first."""
         node: DOMNode | None = screen.focused or screen
         while node is not None:
-            for _key, binding in node._bindings:  # noqa: SLF001 - Textual has no public list by node
-                yield binding, node
+            yield [binding for _, binding in node._bindings], node  # noqa: SLF001 - no public list
             node = node.parent
 
     async def _fanout_at_hand(self) -> Place | None:

@@ -14,6 +14,22 @@ from textual.binding import Binding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+_NAMES = {
+    "down": "Down",
+    "up": "Up",
+    "left": "Left",
+    "right": "Right",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "home": "Home",
+    "end": "End",
+    "tab": "Tab",
+    "shift+tab": "Shift+Tab",
+    "enter": "Enter",
+    "plus": "+",
+    "equals_sign": "=",
+    "minus": "-",
+}
 FORBIDDEN = frozenset(f"ctrl+{letter}" for letter in "sqzhijm")
 
 
@@ -63,7 +79,7 @@ MOVING: tuple[Binding, ...] = (
     key("pagedown", "move_page(1)", "page down", binding_id="move.page_down"),
     key("pageup", "move_page(-1)", "page up", binding_id="move.page_up"),
     key("home", "move_first", "first", binding_id="move.first"),
-    key("end,G", "move_last", "last", binding_id="move.last", shows="End"),
+    key("end,G", "move_last", "last", binding_id="move.last"),
 )
 
 
@@ -86,15 +102,23 @@ def clashes(bindings: Iterable[Binding]) -> list[Clash]:
     ]
 
 
-def key_names(binding: Binding) -> str:
-    """Return the keys of a binding as a reader would type them."""
-    if binding.key_display:
-        return binding.key_display
-    return " ".join(name.capitalize() if len(name) > 1 else name for name in binding.key.split(","))
+def key_names(bindings: Sequence[Binding]) -> str:
+    """Return the keys of one thing to do as a reader would type them."""
+    if bindings[0].key_display:
+        return bindings[0].key_display
+    return " ".join(
+        _NAMES.get(name, name) for binding in bindings for name in binding.key.split(",")
+    )
 
 
-def help_rows(bindings: Sequence[Binding]) -> list[tuple[str, str]]:
+def by_id(bindings: Iterable[Binding]) -> list[tuple[Binding, ...]]:
+    """Return the bindings of each id together, in order: several keys may do the same."""
+    grouped: dict[str, list[Binding]] = {}
+    for binding in bindings:
+        grouped.setdefault(binding.id or binding.key, []).append(binding)
+    return [tuple(group) for group in grouped.values()]
+
+
+def help_rows(bindings: Iterable[Binding]) -> list[tuple[str, str]]:
     """Return what each key does, for the help sheet."""
-    return [
-        (key_names(binding), binding.description) for binding in bindings if binding.description
-    ]
+    return [(key_names(group), group[0].description) for group in by_id(bindings)]

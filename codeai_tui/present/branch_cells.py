@@ -31,12 +31,22 @@ def level_line(level: str) -> Line:
     return line(("- no level", "none")) if level == "none" else line(("✓ ", "good"), level)
 
 
+def shown_status(branch: BranchView) -> str | None:
+    """Return the status a branch is shown with; where its fan-out has none, its call's."""
+    if branch.refused:
+        return "refused"
+    own = branch.status or branch.call_status or branch.decided_status
+    return "replayed" if own is None and branch.replayed_from else own
+
+
 def status_lines(branch: BranchView) -> tuple[Line, ...]:
     """Return how a branch ended, and what else the record says of its end."""
     if branch.refused:
         return (status_line("refused"), line(("before any call was made", "muted")))
     running = any(attempt.running for attempt in branch.attempts)
-    lines = [status_line(branch.status, running=running)]
+    lines = [status_line(shown_status(branch), running=running)]
+    if branch.status is None and shown_status(branch):
+        lines.append(line(("its fan-out is not completed", "open")))
     if branch.cancelled_cause:
         lines.append(line((f"cause {branch.cancelled_cause}", "muted")))
     if branch.replayed_from:
@@ -66,6 +76,8 @@ def error_lines(branch: BranchView) -> tuple[Line, ...]:
 
 def level_lines(branch: BranchView) -> tuple[Line, ...]:
     """Return the level that the record of a branch has, and what the next one lacks."""
+    if branch.refused:
+        return (level_line(branch.level), line(("refused before any input was made", "muted")))
     lacks = (line(("lacks ", "muted"), (what, "open")) for what in branch.missing)
     return (level_line(branch.level), *lacks)
 

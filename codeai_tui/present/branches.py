@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from codeai_tui.present import branch_cells as say
 from codeai_tui.present import branch_inputs as inputs
-from codeai_tui.present.line import BLANK, Line, line, line_width
+from codeai_tui.present.flow import FlowCursor, flow_lines
+from codeai_tui.present.line import BLANK, Line, clip_line, line, line_width
 from codeai_tui.present.words import (
     branch_letter,
     count,
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from codeai_engine import BranchView, FanoutView
 
 BELOW = "equal inputs; nothing here says what the answers share"
+_PREVIEW_LINES = 3
+_DIGESTS = frozenset({"package", "rendered", "input", "request"})
 EMPTY = (
     line(("This fan-out has no branches.", "bright")),
     line(("fanout.requested names no call.  Esc goes back to the list.", "muted")),
@@ -86,19 +89,21 @@ class BranchBoard:
         """Return the head of one column: letter, name and status."""
         branch = self.branches[index]
         name = f" {branch.name}" if branch.name else ""
-        mark = status_line(_shown_status(branch), running=_is_running(branch))
+        mark = status_line(say.shown_status(branch), running=_is_running(branch))
         return line((branch_letter(branch.position) + name, "bright"), "  ", mark)
 
     def strip(self, cursor: int, width: int) -> Line:
         """Return the branches as letters and glyphs, as many as fit around the one looked at."""
         marks = [self._mark(index, here=index == cursor) for index in range(len(self))]
         first = last = cursor
-        room = width - line_width(marks[cursor]) - len("… …") if marks else 0
-        while room > 0 and (first > 0 or last < len(marks) - 1):
+        room = width - line_width(marks[cursor]) - len("…  …") if marks else 0
+        while first > 0 or last < len(marks) - 1:
             # Grow to the side that has been given less.
             left = first > 0 and (cursor - first <= last - cursor or last == len(marks) - 1)
+            room -= line_width(marks[first - 1 if left else last + 1])
+            if room < 0:
+                break
             first, last = (first - 1, last) if left else (first, last + 1)
-            room -= line_width(marks[first if left else last])
         return line(
             ("… " if first > 0 else "", "muted"),
             *marks[first : last + 1],
@@ -107,19 +112,19 @@ class BranchBoard:
 
     def _mark(self, index: int, *, here: bool) -> Line:
         branch = self.branches[index]
-        glyph, tone = status_glyph(_shown_status(branch))
+        glyph, tone = status_glyph(say.shown_status(branch))
         letter = branch_letter(branch.position)
         opening, closing = ("[", "]") if here else (" ", " ")
         name = line((opening + letter, "accent" if here else "plain"))
         return line(*name, (glyph, tone), (closing, "accent"))
 
+    def name_of(self, index: int, key: str) -> str:
+        """Return what one cell is called: `A output`."""
+        return f"{branch_letter(self.branches[index].position)} {dict(_FIELDS)[key]}"
+
     def detail(self, index: int, key: str) -> tuple[Line, ...]:
         """Return the whole of one cell: full digests, sequences, every line of a text."""
-        branch = self.branches[index]
-        label = dict(_FIELDS)[key]
-        letter = branch_letter(branch.position)
-        title = line((f"{letter}  ", "muted"), (label, "bright"))
-        return (title, BLANK, *_whole(self.view, branch, key))
+        return _whole(self.view, self.branches[index], key)
 
     def copy_text(self, index: int, key: str) -> str:
         """Return the exact text behind one cell."""
@@ -136,7 +141,23 @@ def summary_line(view: FanoutView) -> Line:
     level = say.level_line(view.level)
     mixed = line(("  mixed: each branch says its own", "open")) if view.mixed else ()
     policy = line(("  policy ", "muted"), view.provenance_policy) if view.provenance_policy else ()
-    return line(("level ", "muted"), level, mixed, policy, *_unread(view))
+    notes = line(("  " + "; ".join(view.notes), "muted")) if view.notes else ()
+    return line(("level ", "muted"), level, mixed, *_unread(view), policy, notes)
+
+
+def preview_lines(view: FanoutView, width: int) -> tuple[Line, ...]:
+    """Return a fan-out in short, for beside a list: level, picture, question."""
+    question = view.base_prompt
+    asked = [line(("question ", "muted"), ("- not recorded", "none"))]
+    if question is not None:
+        asked = [
+            clip_line(line(("question " if at == 0 else " " * 9, "muted"), piece), width)
+            for at, piece in enumerate(question.split("\n")[:_PREVIEW_LINES])
+        ]
+    if not view.branches:
+        return (summary_line(view), BLANK, *EMPTY[:1])
+    picture = flow_lines(view, width, FlowCursor(branch=-1))
+    return (summary_line(view), BLANK, *picture, BLANK, *asked)
 
 
 def fanout_text(view: FanoutView) -> list[Line]:
@@ -157,6 +178,8 @@ def fanout_text(view: FanoutView) -> list[Line]:
         cells = board.cells(index)
         for key, label in board.fields:
             first, *rest = cells[key].lines or (BLANK,)
+            if key in _DIGESTS and cells[key].copy:
+                first = line(cells[key].copy)  # whole: a pipe has the room, and what reads it
             lines.append(line(f"    {label:<13} ", *first))
             lines.extend(line(" " * 18, *entry) for entry in rest)
     return [*lines, BLANK, line("  ", *below_line()), BLANK]
@@ -197,7 +220,7 @@ def _whole(view: FanoutView, branch: BranchView, key: str) -> tuple[Line, ...]:
             lines = inputs.seal_detail(branch)
         case "included" | "excluded":
             lines = inputs.trace_detail(branch, key)
-        case "package" | "rendered" | "input" | "request":
+        case _ if key in _DIGESTS:
             lines = inputs.digest_detail(view, branch, key)
         case "question":
             lines = say.question_detail(branch)
@@ -210,14 +233,8 @@ def _whole(view: FanoutView, branch: BranchView, key: str) -> tuple[Line, ...]:
     return lines
 
 
-def _shown_status(branch: BranchView) -> str | None:
-    if branch.replayed_from and branch.status is None:
-        return "replayed"
-    return "refused" if branch.refused else branch.status
-
-
 def _is_running(branch: BranchView) -> bool:
-    return branch.status is None and any(attempt.running for attempt in branch.attempts)
+    return say.shown_status(branch) is None and any(attempt.running for attempt in branch.attempts)
 
 
 def _unread(view: FanoutView) -> tuple[Line, ...]:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from codeai_engine import FanoutSummary
 
 COLUMNS = (
-    Column("seq", 9, right=True),
+    Column("seq", 7, right=True),
     Column("fan-out", 13),
     Column("branches", 8, right=True),
     Column("statuses", 22, flexible=True),
     Column("orphans", 9, right=True),
     Column("base offered", 26, from_width=118),
-    Column("default mode", 16),
+    Column("default mode", 16, from_width=86),
     Column("task", 16, flexible=True, from_width=104),
     Column("time", 12, from_width=118),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from codeai_tui.present.branch_cells import shown_status
 from codeai_tui.present.line import BLANK, Line, Span, fit_line, line, line_width
 from codeai_tui.present.words import branch_letter, digest_line, plural, size, status_glyph
 
@@ -158,14 +159,15 @@ def _shared(view: FanoutView, branch: BranchView) -> Line:
 
 
 def _answer(branch: BranchView, *, wide: bool) -> Line:
-    glyph, tone = status_glyph(branch.status)
+    status = shown_status(branch)
+    glyph, tone = status_glyph(status)
     if branch.output is not None:
         label = "answer " if wide else ""
         return line((f"{glyph} ", tone), (label, "muted"), size(branch.output.byte_length))
     if any(attempt.orphan and not attempt.running for attempt in branch.attempts):
-        status = f" {branch.status or 'open'} " if wide else ""
-        return line((f"{glyph}{status} ", tone), ("○ orphan", "open"))
-    return line((f"{glyph} {branch.status or 'no completion'}", tone))
+        word = f" {status or 'open'} " if wide else ""
+        return line((f"{glyph}{word} ", tone), ("○ orphan", "open"))
+    return line((f"{glyph} {status or 'no completion'}", tone))
 
 
 def _joined(

@@ -255,6 +255,10 @@ def _fanouts_read(view: OverviewView | None) -> str:
         return "reading"
     if view.fanouts < view.total_fanouts:
         return f"the newest {count(view.fanouts)} of {count(view.total_fanouts)} fan-outs"
+    if not view.total_fanouts:
+        return "no fan-out"
+    if view.total_fanouts == 1:
+        return "the one fan-out of this ledger"
     return f"all {plural(view.total_fanouts, 'fan-out')} of this ledger"
 
 

@@ -156,9 +156,9 @@ class BranchesScreen(PlaceScreen):
     @on(BranchColumns.CursorMoved)
     def _cell_looked_at(self, event: BranchColumns.CursorMoved) -> None:
         if self._board is not None:
-            self.query_one("#cell", LinesView).set_lines(
-                self._board.detail(event.branch, event.field)
-            )
+            cell = self.query_one("#cell", LinesView)
+            cell.set_lines(self._board.detail(event.branch, event.field))
+            cell.border_title = self._board.name_of(event.branch, event.field)
             self.query_one(FlowPicture).look_at(event.branch)
             self._draw_strip()
             self._say_position(self._board)
@@ -166,7 +166,7 @@ class BranchesScreen(PlaceScreen):
     @on(BranchColumns.Opened)
     async def _cell_opened(self, event: BranchColumns.Opened) -> None:
         if self._board is not None:
-            title = f"{short_id(self.place.id)} {branch_letter(event.branch)}"
+            title = self._board.name_of(event.branch, event.field)
             lines = self._board.detail(event.branch, event.field)
             copy = self._board.copy_text(event.branch, event.field)
             await self.app.push_screen(TextSheet(title, lines, copy))

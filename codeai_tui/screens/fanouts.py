@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
+from textual.containers import Vertical
 from textual.message import Message
 from typing_extensions import override
 
 from codeai_tui.messages import PlaceWanted
 from codeai_tui.places import Place
+from codeai_tui.present.branches import preview_lines
 from codeai_tui.present.fanouts import COLUMNS, EMPTY, fanout_rows
 from codeai_tui.present.words import count
 from codeai_tui.screens.place_screen import PlaceScreen
+from codeai_tui.widgets.line_block import LineBlock
 from codeai_tui.widgets.line_grid import LineGrid
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from textual.widget import Widget
 
-    from codeai_engine import FanoutSummary, Page
+    from codeai_engine import FanoutSummary, FanoutView, Page
 
 
 class FanoutsScreen(PlaceScreen):
@@ -36,6 +39,12 @@ class FanoutsScreen(PlaceScreen):
         page: Page[FanoutSummary]
         more: bool
 
+    @dataclass
+    class Previewed(Message):
+        """The fan-out under the cursor is there."""
+
+        view: FanoutView
+
     _summaries: tuple[FanoutSummary, ...] = ()
     _next: int | None = None
 
@@ -47,7 +56,9 @@ class FanoutsScreen(PlaceScreen):
     def compose_body(self) -> Iterable[Widget]:
         grid = LineGrid(COLUMNS, id="fanouts", classes="pane")
         grid.border_title = "Fan-outs, newest first"
-        yield grid
+        with Vertical(id="list"):
+            yield grid
+            yield LineBlock(id="preview")
 
     @override
     def read(self) -> None:
@@ -94,6 +105,21 @@ class FanoutsScreen(PlaceScreen):
         )
         more = "+" if self._next is not None else ""
         self.say_of("fanouts", f"{count(len(self._summaries))}{more} fan-outs")
+
+    @work(group="fanouts.preview", exclusive=True, exit_on_error=False)
+    async def _read_preview(self, fanout_id: str) -> None:
+        self.post_message(self.Previewed(await self.gateway.fanout(fanout_id)))
+
+    @on(Previewed)
+    def _preview_read(self, event: Previewed) -> None:
+        if event.view.summary.fanout_id == self._grid.cursor_key:
+            view = event.view
+            self.query_one("#preview", LineBlock).show(lambda width: preview_lines(view, width))
+
+    @on(LineGrid.CursorMoved)
+    def _look_at(self, event: LineGrid.CursorMoved) -> None:
+        if self.query_one("#preview").display:
+            self._read_preview(event.key)
 
     @on(LineGrid.EdgeReached)
     def _read_more(self, event: LineGrid.EdgeReached) -> None:

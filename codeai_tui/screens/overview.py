@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from codeai_tui.messages import PlaceWanted
 from codeai_tui.places import Place
+from codeai_tui.present.fanouts import COLUMNS, EMPTY, fanout_rows
 from codeai_tui.present.overview import (
     ESTABLISHED,
     ESTABLISHED_COLUMNS,
@@ -32,15 +33,16 @@ if TYPE_CHECKING:
 
     from textual.widget import Widget
 
-    from codeai_engine import LedgerInfo, OverviewView
+    from codeai_engine import FanoutSummary, LedgerInfo, OverviewView
 
+RECENT = 30
 _EVENTS_OF = {"orphans": "kind:attempt.*", "unread": ""}
 
 
 class OverviewScreen(PlaceScreen):
     """The first screen of a ledger."""
 
-    PANES: ClassVar[tuple[str, ...]] = ("established", "denied", "kinds", "why")
+    PANES: ClassVar[tuple[str, ...]] = ("established", "denied", "recent", "kinds", "why")
 
     @dataclass
     class Glanced(Message):
@@ -54,6 +56,12 @@ class OverviewScreen(PlaceScreen):
         """The levels are there."""
 
         view: OverviewView
+
+    @dataclass
+    class RecentRead(Message):
+        """The newest fan-outs are there."""
+
+        summaries: tuple[FanoutSummary, ...]
 
     view: OverviewView | None = None
 
@@ -72,6 +80,9 @@ class OverviewScreen(PlaceScreen):
             denied = LinesView(not_established_lines(None), id="denied", classes="pane")
             denied.border_title = NOT_ESTABLISHED
             yield denied
+            recent = LineGrid(COLUMNS, id="recent", classes="pane")
+            recent.border_title = "Newest fan-outs"
+            yield recent
         kinds = LineGrid(KIND_COLUMNS, headed=False, id="kinds", classes="pane")
         kinds.border_title = "Events by kind"
         yield kinds
@@ -92,7 +103,7 @@ class OverviewScreen(PlaceScreen):
 
     @override
     def pane_group(self, pane: str) -> tuple[str, ...]:
-        return ("why",) if pane == "why" else self.PANES[:3]
+        return ("why",) if pane == "why" else ("established", "denied", "kinds")
 
     @override
     def current_state(self) -> Mapping[str, object]:
@@ -109,6 +120,8 @@ class OverviewScreen(PlaceScreen):
     @work(group="overview.levels", exclusive=True, exit_on_error=False)
     async def _read_levels(self) -> None:
         self.post_message(self.Read(await self.gateway.overview()))
+        page = await self.gateway.fanouts(limit=RECENT)
+        self.post_message(self.RecentRead(page.items))
 
     @on(Glanced)
     def _glanced(self, event: Glanced) -> None:
@@ -120,6 +133,14 @@ class OverviewScreen(PlaceScreen):
     def _levels_read(self, event: Read) -> None:
         self.view = event.view
         self._draw()
+
+    @on(RecentRead)
+    def _recent_read(self, event: RecentRead) -> None:
+        self.query_one("#recent", LineGrid).set_rows(fanout_rows(event.summaries), empty=EMPTY)
+
+    @on(LineGrid.Opened, "#recent")
+    def _open_fanout(self, event: LineGrid.Opened) -> None:
+        self.post_message(PlaceWanted(Place("fanout", event.key)))
 
     @on(LineGrid.CursorMoved, "#established")
     def _explain(self, event: LineGrid.CursorMoved) -> None:

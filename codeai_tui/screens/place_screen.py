@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from codeai_tui.gateway import Gateway
 
 WIDE = 120
+TALL = 36
 
 
 class PlaceScreen(Screen[None], inherit_bindings=False):
@@ -124,6 +125,7 @@ class PlaceScreen(Screen[None], inherit_bindings=False):
         width, height = self.size
         self.set_class(width < LEAST_WIDTH or height < LEAST_HEIGHT, "-too-small")
         self.set_class(width >= WIDE, "-wide")
+        self.set_class(width >= WIDE and height >= TALL, "-roomy")
         self.show_panes()
 
     def refresh_title(self) -> None:

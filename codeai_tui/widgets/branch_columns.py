@@ -127,14 +127,14 @@ class BranchColumns(LineScroll):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Lay out anew for another width; a sliver of a terminal changes nothing."""
-        if self.size.width > LABEL_CELLS + _LEAST_COLUMN // 2:
+        if self.room.width > LABEL_CELLS + _LEAST_COLUMN // 2:
             self._lay_out()
             self._show_field()
 
     @override
     def render_line(self, y: int) -> Strip:
         """Return one row of what is in sight: label, then every column that fits."""
-        width = self.size.width
+        width = self.room.width
         if self._board is None or not self._plan.widths:
             return self.painter.strip(BLANK, width)
         if y == 0:
@@ -145,13 +145,10 @@ class BranchColumns(LineScroll):
         field, nth = self._plan.rows[at]
         here = field == self.field
         label = self._board.fields[field][1] if nth == 0 else ""
-        mark = "▸" if here and nth == 0 else " "
+        focus: Tone = "accent" if self.has_focus else "muted"
+        mark = line(("▸", focus)) if here and nth == 0 else line(" ")
         tone: Tone = "bright" if here else "muted"
-        strips = [
-            self.painter.strip(
-                line((mark, "accent" if self.has_focus else "muted"), (label, tone)), LABEL_CELLS
-            )
-        ]
+        strips = [self.painter.strip(line(*mark, (label, tone)), LABEL_CELLS)]
         for column, cells in enumerate(self._plan.cells):
             content = cells[field][nth] if nth < len(cells[field]) else BLANK
             chosen = here and self._plan.first + column == self.branch
@@ -163,7 +160,7 @@ class BranchColumns(LineScroll):
         if self._board is None or not self._plan.rows:
             return
         top, bottom = self._extent(self.field)
-        first, last = self.scroll_offset.y, self.scroll_offset.y + self.size.height - 2
+        first, last = self.scroll_offset.y, self.scroll_offset.y + self.room.height - 2
         # A text longer than the pane is read to its end before the next row is gone to.
         if by > 0 and bottom > last:
             self.scroll_line_to(first + 1)
@@ -174,7 +171,7 @@ class BranchColumns(LineScroll):
 
     @override
     def action_move_page(self, by: int) -> None:
-        page = max(self.size.height - 2, 1)
+        page = max(self.room.height - 2, 1)
         target = max(0, min(self.scroll_offset.y + by * page, len(self._plan.rows) - 1))
         self.scroll_line_to(target)
         if self._plan.rows:
@@ -256,7 +253,7 @@ class BranchColumns(LineScroll):
     def _lay_out(self) -> None:
         """Choose the columns in sight and wrap their cells; the cursor's branch is among them."""
         board = self._board
-        room = self.size.width - LABEL_CELLS
+        room = self.room.width - LABEL_CELLS
         if board is None or not len(board) or room <= 0:
             self._plan = _NOTHING
             return
@@ -266,7 +263,7 @@ class BranchColumns(LineScroll):
         first = max(self.branch - fit + 1, min(first, self.branch, len(board) - fit), 0)
         widths = tuple(each + (column < rest) for column in range(fit))
         cells = tuple(
-            _wrapped(board, first + column, width - 1) for column, width in enumerate(widths)
+            _wrapped(board, first + column, width - 2) for column, width in enumerate(widths)
         )
         rows: list[tuple[int, int]] = []
         starts: list[int] = []
@@ -275,7 +272,7 @@ class BranchColumns(LineScroll):
             height = max(1, *(len(column[field]) for column in cells), 1)
             rows += [(field, nth) for nth in range(height)]
         self._plan = _Layout(first, widths, tuple(rows), tuple(starts), cells)
-        self.virtual_size = Size(self.size.width, len(rows) + 1)
+        self.virtual_size = Size(self.room.width, len(rows) + 1)
         self.refresh()
 
     def _extent(self, field: int) -> tuple[int, int]:
@@ -294,7 +291,7 @@ class BranchColumns(LineScroll):
 
     def _show_field(self) -> None:
         """Bring the cursor's field into sight, from its beginning where it is longer than that."""
-        in_sight = self.size.height - 1
+        in_sight = self.room.height - 1
         if in_sight <= 0 or self.field >= len(self._plan.starts):
             return
         top, bottom = self._extent(self.field)

@@ -155,7 +155,7 @@ class LineGrid(LineScroll):
     @override
     def render_line(self, y: int) -> Strip:
         """Return one row of what is in sight."""
-        width = self.size.width
+        width = self.room.width
         painter = self.painter
         layout = lay_out(self._columns, width - 2)
         if self._headed and y == 0:
@@ -167,7 +167,7 @@ class LineGrid(LineScroll):
         if at >= len(self._rows):
             return painter.strip(BLANK, width)
         here = at == self.cursor
-        mark = line(("▸ " if here else "  ", "accent" if self.has_focus else "muted"))
+        mark = line(("▸ ", "accent" if self.has_focus else "muted")) if here else line("  ")
         content = row_line(self._columns, self._rows[at], layout, colour=painter.colour)
         colours = painter.palette
         background = (colours.cursor if self.has_focus else colours.cursor_away) if here else None
@@ -179,7 +179,7 @@ class LineGrid(LineScroll):
 
     @override
     def action_move_page(self, by: int) -> None:
-        page = max(self.size.height - self._headed - 1, 1)
+        page = max(self.room.height - self._headed - 1, 1)
         self.scroll_line_to(self.scroll_offset.y + by * page)
         self._move_to(self.cursor + by * page)
 
@@ -210,7 +210,7 @@ class LineGrid(LineScroll):
 
     @override
     def go_to(self, index: int) -> None:
-        self.scroll_line_to(index - self.size.height // 2)
+        self.scroll_line_to(index - self.room.height // 2)
         self._move_to(index)
 
     @override
@@ -231,7 +231,7 @@ class LineGrid(LineScroll):
             self.post_message(self.EdgeReached(self, "below", jump=False))
 
     def _show_cursor(self) -> None:
-        in_sight = self.size.height - self._headed
+        in_sight = self.room.height - self._headed
         if in_sight <= 0:
             return
         first = self.scroll_offset.y

@@ -12,6 +12,7 @@ from codeai_tui.widgets.painting import Painter, painter_for
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
+    from textual.geometry import Size
 
 
 class LineScroll(ScrollView, can_focus=True, inherit_bindings=False):
@@ -24,6 +25,11 @@ class LineScroll(ScrollView, can_focus=True, inherit_bindings=False):
     def painter(self) -> Painter:
         """The painter of the theme that is in force."""
         return painter_for(self)
+
+    @property
+    def room(self) -> Size:
+        """The cells that lines may take: what the scrollbar leaves."""
+        return self.scrollable_size
 
     @abstractmethod
     def action_move(self, by: int) -> None:

@@ -49,7 +49,7 @@ class LinesView(LineScroll):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Wrap anew when the width is another; a sliver of a terminal changes nothing."""
-        if self.size.width != self._width and self.size.width >= _LEAST_WIDTH:
+        if self.room.width != self._width and self.room.width >= _LEAST_WIDTH:
             self._wrap()
 
     @override
@@ -58,7 +58,7 @@ class LinesView(LineScroll):
         at = y + self.scroll_offset.y
         index, content = self._wrapped[at] if at < len(self._wrapped) else (-1, BLANK)
         marked = self.painter.palette.cursor if index == self._marked else None
-        return self.painter.strip(content, self.size.width, background=marked)
+        return self.painter.strip(content, self.room.width, background=marked)
 
     @override
     def action_move(self, by: int) -> None:
@@ -66,7 +66,7 @@ class LinesView(LineScroll):
 
     @override
     def action_move_page(self, by: int) -> None:
-        self.action_move(by * max(self.size.height - 1, 1))
+        self.action_move(by * max(self.room.height - 1, 1))
 
     @override
     def action_move_first(self) -> None:
@@ -91,7 +91,7 @@ class LinesView(LineScroll):
     def go_to(self, index: int) -> None:
         self._marked = index
         first = next((y for y, (line, _) in enumerate(self._wrapped) if line == index), 0)
-        self.scroll_line_to(first - self.size.height // 2)
+        self.scroll_line_to(first - self.room.height // 2)
         self.refresh()
 
     @override
@@ -99,7 +99,7 @@ class LinesView(LineScroll):
         return "\n".join(self.texts())
 
     def _wrap(self) -> None:
-        self._width = max(self.size.width, _LEAST_WIDTH)
+        self._width = max(self.room.width, _LEAST_WIDTH)
         self._wrapped = [
             (index, piece)
             for index, content in enumerate(self._lines)

@@ -139,7 +139,7 @@ def a_summary(**changes: Any) -> FanoutSummary:
 
 
 def a_fanout(*branches: BranchView, **changes: Any) -> FanoutView:
-    """Return a fan-out of the given branches, by default two alike and one that fell in transport."""
+    """A fan-out of the given branches, by default two alike and one that fell in transport."""
     shown = branches or (
         a_branch("A"),
         a_branch("B"),
