@@ -6,8 +6,10 @@ from codeai_engine.digests import canonical_digest
 from codeai_engine.domain.context import Candidate, Compilation, Seal
 from codeai_engine.errors import ContextSealViolation, RequiredContextMissing
 from codeai_engine.rules.compile import (
+    compile_as_peer,
     compile_package,
     package_id,
+    peer_size_tokens,
     refuse_violation,
     sibling_seal,
     trace_candidates,
@@ -140,6 +142,21 @@ def test_a_forbidden_artifact_does_not_enter_through_an_event_that_names_it() ->
     offered = candidate("ev-1", kind="event", lineage=event_lineage(row))
     compilation = compile_package(compile_request(offered, seal=seal(artifacts=("art-1",))))
     assert reasons(compilation) == {"ev-1": "excluded because seal forbids artifact art-1"}
+
+
+def test_the_peers_own_rules_let_it_in_and_call_no_budget_a_budget() -> None:
+    offered = candidate("ev-1", kind="event", lineage=("art-1",))
+    compilation = compile_as_peer(compile_request(offered, seal=seal(artifacts=("art-1",))))
+    assert reasons(compilation) == {"ev-1": "included within budget"}
+
+
+def test_the_peers_sizes_are_at_least_one_for_events_and_none_for_all_else() -> None:
+    assert peer_size_tokens("event", "{}") == 1
+    assert (
+        peer_size_tokens("event", '{"b":"é","a":[1,2]}')
+        == len('{"a": [1, 2], "b": "\\u00e9"}') // 4
+    )
+    assert peer_size_tokens("artifact") == peer_size_tokens("claim") == 0
 
 
 # What is required.

@@ -86,6 +86,29 @@ def test_what_the_seal_keeps_out_takes_no_share() -> None:
     assert found["b"] == "included within budget"
 
 
+def test_a_required_one_that_the_seal_blocks_takes_no_share_either() -> None:
+    request = compile_request(
+        candidate("a", size_tokens=10, lineage=("call-B",)),
+        candidate("b", size_tokens=10),
+        budget_tokens=10,
+        seal=seal(calls=("call-B",)),
+        required=("a",),
+    )
+    assert trace_candidates(request)[1].reason == "included within budget"
+
+
+def test_what_takes_nothing_is_not_among_what_used_the_budget_up() -> None:
+    found = decisions(
+        candidate("a", size_tokens=0),
+        candidate("b", size_tokens=10),
+        candidate("c", size_tokens=0),
+        candidate("d", size_tokens=1),
+        budget_tokens=10,
+    )
+    assert found["c"] == "included within budget"
+    assert found["d"] == "excluded because budget: needs 1 tokens, 0 of 10 left, used by ['b']"
+
+
 def test_only_the_largest_spenders_are_named_and_the_rest_counted() -> None:
     spenders = [candidate(f"s{index:02}", size_tokens=10 + index) for index in range(11)]
     found = decisions(*spenders, candidate("z", size_tokens=90), budget_tokens=170)
