@@ -191,6 +191,8 @@ class ContextCompilationFailed(Payload):
     message: str | None = None
     call_id: str | None = None
     branch: str | None = None
+    actor: dict[str, Any] | None = None
+    prompt: str | None = None
     fanout_id: str | None = None
     seal: StoredSeal = None
     trace: list[dict[str, Any]] | None = None

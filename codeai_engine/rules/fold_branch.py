@@ -70,20 +70,28 @@ class BranchFacts:
 
     @property
     def prompt(self) -> str | None:
-        """The question of the package."""
-        if self.compiled is not None:
-            return self.compiled.payload.prompt
+        """The question of the package, or of the branch that was refused one."""
+        for compilation in (self.compiled, self.compilation_failed):
+            if compilation is not None:
+                return compilation.payload.prompt
         found = self._context().get("prompt")
         return found if isinstance(found, str) else None
 
     @property
     def actor(self) -> dict[str, Any]:
         """The five fields of the actor, or what of them is recorded."""
-        if self.compiled is not None and self.compiled.payload.actor:
-            return self.compiled.payload.actor
-        if self.requested is not None and self.requested.payload.actor:
-            return self.requested.payload.actor
+        for event in (self.compiled, self.compilation_failed, self.requested):
+            if event is not None and event.payload.actor:
+                return event.payload.actor
         return {"actor_id": self.events[0].row.actor_id} if self.events else {}
+
+    @property
+    def adapter_id(self) -> str | None:
+        """The adapter's name in the spec, from the request or, for a refused branch, its end."""
+        for event in (self.requested, self.completed):
+            if event is not None and event.payload.adapter_id:
+                return event.payload.adapter_id
+        return None
 
     @property
     def name(self) -> str | None:

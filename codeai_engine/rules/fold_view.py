@@ -117,7 +117,7 @@ def _described(facts: BranchFacts, context: BranchContext) -> BranchView:
             _manifest(facts, "requested_model"),
             actor.get("model"),
         ),
-        adapter_id=requested.adapter_id if requested else None,
+        adapter_id=facts.adapter_id,
         protocol=_protocol(facts),
         task_id=_first(requested and requested.task_id, last and last.task_id),
         variant=(requested.variant if requested else None) or {},

@@ -17,7 +17,7 @@ import anyio.lowlevel
 from codeai_engine.adapters.base import CallInput
 from codeai_engine.digests import refuse_unless_interoperable
 from codeai_engine.domain.call import CONTEXT_RENDER_V1, CallPreparationFailed
-from codeai_engine.domain.context import ContextCompilationFailed, ContextCompiled
+from codeai_engine.domain.context import Actor, ContextCompilationFailed, ContextCompiled
 from codeai_engine.domain.fanout import BranchCancelled
 from codeai_engine.errors import (
     AdapterError,
@@ -181,6 +181,7 @@ class Branch:
 
     def _refused(self, error: BaseException, request: CompileRequest | None) -> list[EventDraft]:
         message = describe(error)
+        actor: object = self.request.actor  # a malformed one may be why it was refused
         payload = ContextCompilationFailed(
             compilation_id=self.request.call_id,  # a fan-out's branch compiles once: for its call
             task_id=self.fanout.request.task_id,
@@ -188,6 +189,8 @@ class Branch:
             message=message,
             call_id=self.request.call_id,
             branch=self.request.name,
+            actor=actor.to_payload() if isinstance(actor, Actor) else None,
+            prompt=self.prompt,
             fanout_id=self.fanout.fanout_id,
             seal=request.seal.to_payload() if request else None,
             trace=[entry.to_payload() for entry in trace_candidates(request)] if request else None,
