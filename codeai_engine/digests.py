@@ -19,6 +19,8 @@ _ENCODER = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_PLAIN = frozenset({str, bool, float, type(None)})  # a NaN fails in the encoder
+_CONTAINERS = frozenset({dict, list, tuple})
 
 
 def canonical_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -48,6 +50,46 @@ def text_digest(text: str) -> str:
 def canonical_digest(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return the SHA-256 of the canonical text of a JSON value."""
     return sha256_hex(canonical_json(value).encode("ascii"))
+
+
+def interoperable_json(value: Any) -> str:  # noqa: ANN401 - any value
+    """Return the canonical text of a value that is I-JSON (RFC 7493).
+
+    The same as `refuse_unless_interoperable` and then `canonical_json`, in about half the time:
+    every append pays it.
+
+    Raises:
+        PayloadRefused: It is not; names the path of the value.
+    """
+    try:
+        try:
+            text = canonical_json(value)
+        except (TypeError, ValueError):
+            refuse_unless_interoperable(value)
+            raise
+        if "\\ud" in text or not _is_plain((value,)):
+            refuse_unless_interoperable(value)
+    except RecursionError:
+        raise PayloadRefused("$", "it is nested too deeply") from None
+    return text
+
+
+def _is_plain(value: Any) -> bool:  # noqa: ANN401
+    """Return whether nothing in a container needs a closer look, its encoded text aside."""
+    if isinstance(value, dict):
+        if not all(type(key) is str for key in value):
+            return False
+        value = value.values()
+    for item in value:
+        kind = type(item)
+        if kind in _PLAIN:
+            continue
+        if kind is int:
+            if abs(item) > MAX_SAFE_INTEGER:
+                return False
+        elif kind not in _CONTAINERS or not _is_plain(item):
+            return False
+    return True
 
 
 def refuse_unless_interoperable(value: Any, path: str = "$") -> None:  # noqa: ANN401

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from codeai_engine.digests import canonical_json, refuse_unless_interoperable, sha256_hex
+from codeai_engine.digests import interoperable_json, sha256_hex
 from codeai_engine.domain import call, claim, context, fanout, peer
 from codeai_engine.domain.value import Payload
 
@@ -72,8 +72,7 @@ class EventDraft:
         """
         if isinstance(self.payload, Payload):
             return self.payload.to_json()
-        refuse_unless_interoperable(self.payload)
-        return canonical_json(self.payload)
+        return interoperable_json(self.payload)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from codeai_engine.digests import canonical_json, refuse_unless_interoperable
+from codeai_engine.digests import interoperable_json
 
 
 class Value(BaseModel):
@@ -33,6 +33,4 @@ class Payload(BaseModel):
         Raises:
             PayloadRefused: A value is not I-JSON; names its path.
         """
-        fields: dict[str, Any] = self.model_dump(mode="python")
-        refuse_unless_interoperable(fields)
-        return canonical_json(fields)
+        return interoperable_json(self.model_dump(mode="python"))

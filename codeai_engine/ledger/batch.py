@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from codeai_engine.domain.view import EventRow
 
 Columns: TypeAlias = tuple[str, str, str, str, str, str, str | None, str | None]
-_NAMES = ("event_id", "stream_id", "kind", "actor_id")
-_LINKS = ("causation_id", "correlation_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +115,14 @@ def prepare_batch(
 
 
 def _columns(event: EventDraft, created_at: str) -> Columns:
-    for name in _NAMES:
-        _refuse_unless_text(name, getattr(event, name))
-    for name in _LINKS:
-        if getattr(event, name) is not None:
-            _refuse_unless_text(name, getattr(event, name))
+    _refuse_unless_text("event_id", event.event_id)
+    _refuse_unless_text("stream_id", event.stream_id)
+    _refuse_unless_text("kind", event.kind)
+    _refuse_unless_text("actor_id", event.actor_id)
+    if event.causation_id is not None:
+        _refuse_unless_text("causation_id", event.causation_id)
+    if event.correlation_id is not None:
+        _refuse_unless_text("correlation_id", event.correlation_id)
     return (
         event.event_id,
         event.stream_id,

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codeai_engine.domain.events import ArtifactDraft
-    from codeai_engine.ledger.batch import Batch
+    from codeai_engine.ledger.batch import Absent, Batch
 
-Outcome: TypeAlias = tuple[EventRow, ...] | LedgerError
+Outcome: TypeAlias = tuple[EventRow, ...] | LedgerError | sqlite3.Error
+
+_ONE_BATCH_IS_WRONG = (sqlite3.IntegrityError, sqlite3.DataError)
 
 _LAST_SEQUENCE = "SELECT coalesce(max(sequence), 0) FROM events"
 # `+kind` keeps the planner on the index by stream: a kind is common, a stream is short.
@@ -47,21 +49,25 @@ def commit_group(connection: sqlite3.Connection, batches: Sequence[Batch]) -> li
     """Commit batches together; a refused one leaves no trace and the others are kept.
 
     Returns:
-        For each batch its stored events, or why it was refused.
-
-    Raises:
-        sqlite3.Error: The database itself refuses; then nothing of the group is in it.
+        For each batch its stored events, why it was refused, or what SQLite failed with.
     """
+    try:
+        return _commit(connection, batches)
+    except sqlite3.Error as error:
+        if len(batches) == 1:
+            return [_refusal(connection, batches[0], error)]
+        if not isinstance(error, _ONE_BATCH_IS_WRONG):
+            return [error] * len(batches)
+    # Rare, so that the common way needs no savepoint for each batch: those cost a third.
+    return [outcome for batch in batches for outcome in commit_group(connection, [batch])]
+
+
+def _commit(connection: sqlite3.Connection, batches: Sequence[Batch]) -> list[Outcome]:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        (last,) = connection.execute(_LAST_SEQUENCE).fetchone()
-        outcomes = []
-        for batch in batches:
-            outcome = _insert_or_refuse(connection, batch, last)
-            if not isinstance(outcome, LedgerError):
-                last += len(outcome)
-            outcomes.append(outcome)
-        _keep_derived(connection, outcomes)
+        outcomes = _insert(connection, batches)
+        rows = [row for rows in outcomes if isinstance(rows, tuple) for row in rows]
+        keep_derived(connection, [(row.sequence, row.stream_id, row.kind) for row in rows])
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # some failures have rolled back already
@@ -70,26 +76,33 @@ def commit_group(connection: sqlite3.Connection, batches: Sequence[Batch]) -> li
     return outcomes
 
 
-def _insert_or_refuse(connection: sqlite3.Connection, batch: Batch, last: int) -> Outcome:
-    connection.execute("SAVEPOINT batch")
-    try:
-        outcome: Outcome = _insert(connection, batch, last)
-    except (AppendConflict, sqlite3.IntegrityError, sqlite3.DataError) as error:
-        connection.execute("ROLLBACK TO batch")
-        outcome = _refusal(connection, batch, error)
-    connection.execute("RELEASE batch")
-    return outcome
+def _insert(connection: sqlite3.Connection, batches: Sequence[Batch]) -> list[Outcome]:
+    (last,) = connection.execute(_LAST_SEQUENCE).fetchone()
+    outcomes: list[Outcome] = []
+    ready: list[tuple[object, ...]] = []
+    for batch in batches:
+        if batch.absent:  # what came before in the group counts
+            connection.executemany(INSERT_EVENT, ready)
+            ready.clear()
+            present = _find_present(connection, batch.absent)
+            if present:
+                outcomes.append(kind_is_present(present))
+                continue
+        rows = [(last + place, *columns) for place, columns in enumerate(batch.columns, start=1)]
+        last += len(rows)
+        ready += rows
+        outcomes.append(tuple(EventRow(*row) for row in rows))
+        for artifact in batch.artifacts:
+            _store(connection, artifact, batch.created_at)
+    connection.executemany(INSERT_EVENT, ready)
+    return outcomes
 
 
-def _insert(connection: sqlite3.Connection, batch: Batch, last: int) -> tuple[EventRow, ...]:
-    for absent in batch.absent:
-        if connection.execute(_HAS_KIND, (absent.stream_id, absent.kind)).fetchone():
-            raise kind_is_present(absent)
-    rows = [(last + place, *columns) for place, columns in enumerate(batch.columns, start=1)]
-    connection.executemany(INSERT_EVENT, rows)
-    for artifact in batch.artifacts:
-        _store(connection, artifact, batch.created_at)
-    return tuple(EventRow(*row) for row in rows)
+def _find_present(connection: sqlite3.Connection, absent: Sequence[Absent]) -> Absent | None:
+    for condition in absent:
+        if connection.execute(_HAS_KIND, (condition.stream_id, condition.kind)).fetchone():
+            return condition
+    return None
 
 
 def _store(connection: sqlite3.Connection, artifact: ArtifactDraft, created_at: str) -> None:
@@ -102,11 +115,12 @@ def _store(connection: sqlite3.Connection, artifact: ArtifactDraft, created_at: 
         connection.execute(_INSERT_BYTES, (artifact_id, artifact.content))
 
 
-def _refusal(connection: sqlite3.Connection, batch: Batch, error: Exception) -> LedgerError:
-    if isinstance(error, AppendConflict):
-        return error
+def _refusal(connection: sqlite3.Connection, batch: Batch, error: sqlite3.Error) -> Outcome:
+    """Return why a batch that was alone in its transaction is not in the ledger."""
     if isinstance(error, sqlite3.DataError):
         return LedgerError(f"SQLite cannot hold a value of this append: {error}")
+    if not isinstance(error, sqlite3.IntegrityError):
+        return error
     seen: set[str] = set()
     for event_id, *_ in batch.columns:
         if event_id in seen or connection.execute(_HAS_EVENT, (event_id,)).fetchone():
@@ -115,12 +129,16 @@ def _refusal(connection: sqlite3.Connection, batch: Batch, error: Exception) -> 
     return AppendConflict(str(error))
 
 
-def _keep_derived(connection: sqlite3.Connection, outcomes: Sequence[Outcome]) -> None:
-    """Bring the derived tables up to the group: once, in its own transaction."""
-    rows = [row for rows in outcomes if not isinstance(rows, LedgerError) for row in rows]
-    connection.executemany(_COUNT_KIND, Counter(row.kind for row in rows).items())
-    started = [(row.stream_id, row.sequence) for row in rows if row.kind == STARTED]
-    ended = {row.stream_id for row in rows if row.kind in ENDED}
+def keep_derived(connection: sqlite3.Connection, appended: Sequence[tuple[int, str, str]]) -> None:
+    """Bring the derived tables up to a group, once, in its own transaction.
+
+    Args:
+        connection: Within the transaction; the events are in.
+        appended: Sequence, stream and kind of each event of the group.
+    """
+    connection.executemany(_COUNT_KIND, Counter(kind for _, _, kind in appended).items())
+    started = [(stream_id, sequence) for sequence, stream_id, kind in appended if kind == STARTED]
+    ended = {stream_id for _, stream_id, kind in appended if kind in ENDED}
     # The events are in: an attempt that has ended, in this group or before it, does not open.
     connection.executemany(_OPEN_ATTEMPT, started)
     connection.executemany(_CLOSE_ATTEMPT, [(attempt_id,) for attempt_id in ended])

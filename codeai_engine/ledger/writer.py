@@ -7,7 +7,6 @@ what came in meanwhile (SPEED 1). Source: DESIGN 3.
 from __future__ import annotations
 
 import asyncio
-import copy
 import sqlite3
 from collections import deque
 from contextlib import asynccontextmanager
@@ -46,10 +45,6 @@ class _Waiting:
     batch: Batch
     done: anyio.Event = field(default_factory=anyio.Event)
     outcome: Outcome | None = None
-
-    def end(self, outcome: Outcome) -> None:
-        self.outcome = outcome
-        self.done.set()
 
 
 class _Thread:
@@ -97,9 +92,13 @@ class LedgerWriter:
         self._queue.append(waiting)
         self._wake.set()
         await _outlast(waiting.done)
-        if isinstance(waiting.outcome, tuple):
-            return waiting.outcome
-        raise waiting.outcome or self._closed()
+        match waiting.outcome:
+            case tuple() as rows:
+                return rows
+            case sqlite3.Error() as error:
+                raise writing_failed(error, self.path) from error
+            case refused:
+                raise refused or self._closed()
 
     async def stream(self, stream_id: str) -> tuple[EventRow, ...]:
         """See `Ledger.stream`."""
@@ -141,17 +140,10 @@ class LedgerWriter:
 
     async def _commit(self, group: Sequence[_Waiting]) -> None:
         batches = [waiting.batch for waiting in group]
-        try:
-            outcomes = await self._thread.run(partial(commit_group, batches=batches))
-        except sqlite3.Error as error:
-            failure = writing_failed(error, self.path)
-            for waiting in group:
-                own = copy.copy(failure)  # raised in several tasks, each with its own traceback
-                own.__cause__ = error
-                waiting.end(own)
-        else:
-            for waiting, outcome in zip(group, outcomes, strict=True):
-                waiting.end(outcome)
+        outcomes = await self._thread.run(partial(commit_group, batches=batches))
+        for waiting, outcome in zip(group, outcomes, strict=True):
+            waiting.outcome = outcome
+            waiting.done.set()
 
     async def _select(self, sql: str, *values: str) -> list[tuple[object, ...]]:
         return await self._read(partial(select, sql=sql, values=values))
