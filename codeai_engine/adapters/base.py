@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from codeai_engine.digests import canonical_json, sha256_hex
-from codeai_engine.errors import ProviderError
+from codeai_engine.digests import canonical_json, refuse_unless_interoperable, sha256_hex
+from codeai_engine.errors import PayloadRefused, PrepareError, ProviderError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -144,7 +144,13 @@ class Wire:
 
     Args:
         on_sending: Makes `attempt.sending` durable; awaited before the first byte can leave.
-        limit_bytes: Past this many received bytes the attempt fails.
+        limit_bytes: Past this many received bytes the attempt fails; an adapter may lower it.
+
+    Attributes:
+        state: How far the request's bytes got.
+        received: What has come back so far.
+        stderr: What a command has said beside it so far.
+        observation: The transport's own account, None where there was none.
     """
 
     def __init__(
@@ -157,6 +163,7 @@ class Wire:
         self.limit_bytes = limit_bytes
         self.state: WireState = "not_sent"
         self.received = bytearray()
+        self.stderr = bytearray()
         self.observation: WireObservation | None = None
 
     async def sending(self) -> None:
@@ -174,13 +181,24 @@ class Wire:
         Raises:
             ProviderError: The answer is past `limit_bytes`; what fitted is kept.
         """
-        room = self.limit_bytes - len(self.received)
-        self.received += chunk[:room]
-        if len(chunk) > room:
+        self._keep(chunk, self.received, "the answer")
+
+    def receive_stderr(self, chunk: bytes) -> None:
+        """Keep a chunk of what a command says beside its answer.
+
+        Raises:
+            ProviderError: It is past `limit_bytes`; what fitted is kept.
+        """
+        self._keep(chunk, self.stderr, "standard error")
+
+    def _keep(self, chunk: bytes, kept: bytearray, what: str) -> None:
+        size = len(kept) + len(chunk)
+        kept += chunk[: max(0, self.limit_bytes - len(kept))]
+        if size > self.limit_bytes:
             raise ProviderError(
-                f"answer is larger than the limit of {self.limit_bytes} bytes",
+                f"{what} is past the limit of {self.limit_bytes} bytes: {size} bytes came",
                 error_kind="output_too_large",
-                wire="sent",
+                wire=self.account(),
             )
 
     def observe(self, observation: WireObservation) -> None:
@@ -230,6 +248,23 @@ class Adapter(Protocol):
     def interpret(self, observation: Observation) -> Interpretation:
         """Read an observation. Pure, and total: any bytes give an interpretation."""
         ...
+
+
+def refuse_unsendable(request: PreparedRequest) -> PreparedRequest:
+    """Return a request whose body is a JSON object that any strict reader takes.
+
+    Raises:
+        PrepareError: It holds what I-JSON does not allow; names the place.
+    """
+    try:
+        refuse_unless_interoperable(request.body)
+    except PayloadRefused as refused:
+        raise PrepareError(
+            f"the request cannot carry {refused.json_path}: {refused.reason}",
+            error_kind="unsendable",
+            wire="not_sent",
+        ) from refused
+    return request
 
 
 async def close_adapter(adapter: object) -> None:
