@@ -43,7 +43,8 @@ class Ledger(Protocol):
     ) -> tuple[EventRow, ...]:
         """Append events with the artifacts that they name: all of it or nothing.
 
-        It is durable when this returns. A cancelled caller still waits for the outcome.
+        It is durable when this returns. A cancellation comes before the batch is handed over, or
+        after its outcome: a caller that is cancelled meanwhile still gets that.
 
         Args:
             events: In their order; they get consecutive sequences and one time.
@@ -99,7 +100,7 @@ def prepare_batch(
     """Check drafts and stamp them with the time.
 
     Raises:
-        PayloadRefused: A value is not I-JSON; names its path.
+        PayloadRefused: A value cannot be stored; names its path.
         ArtifactTooLarge: An artifact is past the limit.
         ValueError: There are artifacts and no events.
     """
@@ -107,8 +108,10 @@ def prepare_batch(
         msg = "artifacts commit with the event that names them, and there is no event"
         raise ValueError(msg)
     for artifact in artifacts:
-        if len(artifact.content) > ARTIFACT_LIMIT_BYTES:
-            raise ArtifactTooLarge(len(artifact.content), ARTIFACT_LIMIT_BYTES)
+        _refuse_unless_storable(artifact)
+    for condition in absent:
+        _refuse_unless_text("absent.stream_id", condition.stream_id)
+        _refuse_unless_text("absent.kind", condition.kind)
     created_at = timestamp(clock.now())
     columns = tuple(_columns(event, created_at) for event in events)
     return Batch(columns, tuple(artifacts), tuple(absent), created_at)
@@ -133,6 +136,15 @@ def _columns(event: EventDraft, created_at: str) -> Columns:
         event.causation_id,
         event.correlation_id,
     )
+
+
+def _refuse_unless_storable(artifact: ArtifactDraft) -> None:
+    if not isinstance(artifact.content, bytes):
+        raise PayloadRefused("content", f"a {type(artifact.content).__name__} is not bytes")
+    if len(artifact.content) > ARTIFACT_LIMIT_BYTES:
+        raise ArtifactTooLarge(len(artifact.content), ARTIFACT_LIMIT_BYTES)
+    _refuse_unless_text("artifact_type", artifact.artifact_type)
+    _refuse_unless_text("media_type", artifact.media_type)
 
 
 def _refuse_unless_text(name: str, value: object) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio.lowlevel
+
 from codeai_engine.domain.view import EventRow
 from codeai_engine.ledger.batch import Absent, event_is_present, kind_is_present, prepare_batch
 
@@ -38,6 +40,7 @@ class MemoryLedger:
         absent: Sequence[Absent] = (),
     ) -> tuple[EventRow, ...]:
         """See `Ledger.append`."""
+        await anyio.lowlevel.checkpoint_if_cancelled()
         batch = prepare_batch(events, artifacts, absent, self._clock)
         present = {(row.stream_id, row.kind) for row in self._rows}
         for condition in batch.absent:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import aiosqlite
 import anyio
+import anyio.lowlevel
 
 from codeai_engine.errors import LedgerError
 from codeai_engine.ledger.artifacts import read_stored
@@ -85,6 +86,8 @@ class LedgerWriter:
         absent: Sequence[Absent] = (),
     ) -> tuple[EventRow, ...]:
         """See `Ledger.append`."""
+        # The wait below is shielded: without this, a task that only appends could not be stopped.
+        await anyio.lowlevel.checkpoint_if_cancelled()
         batch = prepare_batch(events, artifacts, absent, self._clock)
         if self._is_stopped:
             raise self._closed()

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from codeai_engine.ambient import FixedClock
@@ -137,6 +138,27 @@ async def test_a_column_that_is_not_text_is_refused_by_name(
             await ledger.append([draft(**{field: value})])
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("content", "text"), ("media_type", "a\udc00"), ("artifact_type", None)],
+)
+async def test_an_artifact_that_cannot_be_stored_is_refused_by_name(
+    kind: str, tmp_path: Path, field: str, value: object
+) -> None:
+    fields: dict[str, Any] = {"content": b"x"} | {field: value}
+    async with opened(kind, tmp_path) as ledger:
+        with pytest.raises(PayloadRefused, match=field):
+            await ledger.append([draft()], [source(**fields)])
+        (row,) = await ledger.append([draft()])
+    assert row.sequence == 1
+
+
+async def test_a_precondition_that_is_not_text_is_refused(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as ledger:
+        with pytest.raises(PayloadRefused, match=r"absent\.stream_id"):
+            await ledger.append([draft()], absent=[Absent("\ud800", "done")])
+
+
 async def test_an_event_id_that_exists_is_a_conflict_and_nothing_of_the_batch_is_kept(
     kind: str, tmp_path: Path
 ) -> None:
@@ -258,11 +280,40 @@ async def test_appends_are_stamped_in_the_order_they_were_asked(kind: str, tmp_p
     assert times == sorted(set(times))
 
 
-async def test_a_cancelled_caller_still_gets_the_outcome(kind: str, tmp_path: Path) -> None:
+async def test_a_caller_that_is_cancelled_meanwhile_still_gets_the_outcome(
+    kind: str, tmp_path: Path
+) -> None:
+    rows: list[EventRow] = []
+
+    async def append(ledger: Ledger, scope: anyio.CancelScope) -> None:
+        with scope:
+            rows.extend(await ledger.append([draft()]))
+
     async with opened(kind, tmp_path) as ledger:
-        rows: tuple[EventRow, ...] = ()
-        with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as tasks:
+            scope = anyio.CancelScope()
+            tasks.start_soon(append, ledger, scope)
+            await anyio.lowlevel.checkpoint()
             scope.cancel()
-            rows = await ledger.append([draft()])
         assert [row.sequence for row in rows] == [1]
         assert await ledger.event(rows[0].event_id) == rows[0]
+
+
+async def test_a_caller_that_is_cancelled_before_appends_nothing(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as ledger:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            while True:  # it can be stopped though it does nothing but append
+                await ledger.append([draft(stream_id="x")])
+        assert await ledger.stream("x") == ()
+
+
+async def test_within_a_shield_a_cancelled_caller_appends_all_the_same(
+    kind: str, tmp_path: Path
+) -> None:
+    async with opened(kind, tmp_path) as ledger:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await ledger.append([draft(stream_id="x")])
+        assert len(await ledger.stream("x")) == 1

@@ -69,6 +69,10 @@ def tamper(path: Path, script: str) -> None:
         connection.executescript(script)
 
 
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 def folder_facts(folder: Path) -> dict[str, tuple[int, int, int]]:
     """Return names, sizes, times and modes of everything in a folder and of the folder itself."""
     places = {".": folder} | {str(path): path for path in sorted(folder.rglob("*"))}
