@@ -141,15 +141,15 @@ def main(repeats: int = 3) -> None:
             with TemporaryDirectory(prefix="bench-append-") as folder:
                 raw[size].append(raw_rate(Path(folder) / "raw.db", size))
                 ours[size].append(anyio.run(partial(our_rate, Path(folder) / "ours.db", size)))
-    print("producers  raw/s    ours/s   ratio  p50 raw ms  p50 ours ms  ratio")  # noqa: T201
+    print("producers  raw/s    ours/s   ratio  p50 raw ms  p50 ours ms  ratio")
     for size in EVENTS:
         limit, commit = (statistics.median(column) for column in zip(*raw[size], strict=True))
         rate, wait = (statistics.median(column) for column in zip(*ours[size], strict=True))
         times = f"{commit * 1e3:10.2f}  {wait * 1e3:11.2f}  {wait / commit:5.2f}"
-        print(f"{size:9d}  {limit:7.0f}  {rate:7.0f}  {rate / limit:5.2f}  {times}")  # noqa: T201
+        print(f"{size:9d}  {limit:7.0f}  {rate:7.0f}  {rate / limit:5.2f}  {times}")
     one_by_one = statistics.median(rate for rate, _ in ours[1])
     together = statistics.median(rate for rate, _ in ours[100])
-    print(f"100 producers against one: {together / one_by_one:.1f} times")  # noqa: T201
+    print(f"100 producers against one: {together / one_by_one:.1f} times")
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
 from codeai_engine import open_engine
 from tests.engine.runtime.doubles import FakeProvider, branch, fanout
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from codeai_engine.adapters.base import PreparedRequest, Wire
