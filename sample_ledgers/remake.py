@@ -21,7 +21,7 @@ from codeai_tui.places import parse_place
 
 HERE = Path(__file__).resolve().parent
 LEDGER = HERE / "demo.db"
-SIZE = (132, 42)
+SIZE = (160, 46)
 
 
 def play() -> None:

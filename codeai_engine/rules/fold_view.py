@@ -237,7 +237,13 @@ def _violations(
     try:
         refuse_violation(package, lineage)
     except ContextSealViolation as violation:
-        sentence = violation.message.removeprefix("CONTEXT_SEAL_VIOLATION: ")
+        own = violation.candidate_id
+        named = next(
+            (reader.base.names[key] for key in items if key[1] == own and key in reader.base.names),
+            own,
+        )
+        rest = violation.message.removeprefix("CONTEXT_SEAL_VIOLATION: ").removeprefix(own)
+        sentence = f"{named}{rest}"
         if violation.candidate_id in omitted:
             sentence += "; the branch was compiled as if its lineage had not been declared"
         found.append(sentence)
