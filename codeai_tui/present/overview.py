@@ -247,7 +247,7 @@ def _denied(what: str, why: str) -> Line:
 
 def _looked_for(view: OverviewView) -> str:
     events = plural(view.info.event_count, "event")
-    return f"no fanout.requested among {events}"
+    return f"no fanout.requested in {events}"
 
 
 def _fanouts_read(view: OverviewView | None) -> str:

@@ -24,7 +24,7 @@ from codeai_tui.present.frame import (
 )
 from codeai_tui.present.line import Line, line
 from codeai_tui.widgets.line_block import LineBlock
-from codeai_tui.widgets.line_scroll import LineScroll
+from codeai_tui.widgets.line_scroll import TOO_SMALL, LineScroll
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -123,7 +123,10 @@ class PlaceScreen(Screen[None], inherit_bindings=False):
     def on_resize(self, _event: events.Resize) -> None:
         """Show one pane or all, or only that the terminal is too small."""
         width, height = self.size
-        self.set_class(width < LEAST_WIDTH or height < LEAST_HEIGHT, "-too-small")
+        too_small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        self.set_class(too_small, TOO_SMALL)
+        if too_small:
+            return
         self.set_class(width >= WIDE, "-wide")
         self.set_class(width >= WIDE and height >= TALL, "-roomy")
         self.show_panes()

@@ -26,7 +26,6 @@ from codeai_tui.widgets.line_scroll import LineScroll
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual import events
     from textual.binding import BindingType
 
     from codeai_tui.present.branches import BranchBoard
@@ -83,14 +82,14 @@ class BranchColumns(LineScroll):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
-        self._board: BranchBoard | None = None
+        self.board: BranchBoard | None = None
         self._plan = _NOTHING
         self.branch = 0
         self.field = 0
 
     def set_board(self, board: BranchBoard, *, branch: int = 0, field: str = "") -> None:
         """Show another fan-out, the cursor on one cell of it."""
-        self._board = board
+        self.board = board
         self.branch = max(0, min(branch, len(board) - 1))
         keys = [name for name, _ in board.fields]
         self.field = keys.index(field) if field in keys else 0
@@ -101,12 +100,12 @@ class BranchColumns(LineScroll):
     @property
     def field_key(self) -> str:
         """The row under the cursor."""
-        return self._board.fields[self.field][0] if self._board else ""
+        return self.board.fields[self.field][0] if self.board else ""
 
     @property
     def row_count(self) -> int:
         """How many rows there are to go through."""
-        return len(self._board.fields) if self._board else 0
+        return len(self.board.fields) if self.board else 0
 
     @property
     def columns_in_sight(self) -> int:
@@ -115,27 +114,26 @@ class BranchColumns(LineScroll):
 
     def look_at(self, branch: int, field: str = "") -> None:
         """Put the cursor on a branch, and on one of its rows where one is named."""
-        if self._board is None or not len(self._board):
+        if self.board is None or not len(self.board):
             return
-        keys = [name for name, _ in self._board.fields]
-        self.branch = max(0, min(branch, len(self._board) - 1))
+        keys = [name for name, _ in self.board.fields]
+        self.branch = max(0, min(branch, len(self.board) - 1))
         if field in keys:
             self.field = keys.index(field)
         self._lay_out()
         self._show_field()
         self._tell()
 
-    def on_resize(self, _event: events.Resize) -> None:
-        """Lay out anew for another width; a sliver of a terminal changes nothing."""
-        if self.room.width > LABEL_CELLS + _LEAST_COLUMN // 2:
-            self._lay_out()
-            self._show_field()
+    @override
+    def fit(self) -> None:
+        self._lay_out()
+        self._show_field()
 
     @override
     def render_line(self, y: int) -> Strip:
         """Return one row of what is in sight: label, then every column that fits."""
         width = self.room.width
-        if self._board is None or not self._plan.widths:
+        if self.board is None or not self._plan.widths:
             return self.painter.strip(BLANK, width)
         if y == 0:
             return self._head_strip(width)
@@ -144,7 +142,7 @@ class BranchColumns(LineScroll):
             return self.painter.strip(BLANK, width)
         field, nth = self._plan.rows[at]
         here = field == self.field
-        label = self._board.fields[field][1] if nth == 0 else ""
+        label = self.board.fields[field][1] if nth == 0 else ""
         focus: Tone = "accent" if self.has_focus else "muted"
         mark = line(("▸", focus)) if here and nth == 0 else line(" ")
         tone: Tone = "bright" if here else "muted"
@@ -157,7 +155,7 @@ class BranchColumns(LineScroll):
 
     @override
     def action_move(self, by: int) -> None:
-        if self._board is None or not self._plan.rows:
+        if self.board is None or not self._plan.rows:
             return
         top, bottom = self._extent(self.field)
         first, last = self.scroll_offset.y, self.scroll_offset.y + self.room.height - 2
@@ -196,12 +194,12 @@ class BranchColumns(LineScroll):
 
     def action_open_cell(self) -> None:
         """Open the whole of the cell under the cursor."""
-        if self._board is not None and len(self._board):
+        if self.board is not None and len(self.board):
             self.post_message(self.Opened(self.branch, self.field_key))
 
     @override
     def texts(self) -> list[str]:
-        board = self._board
+        board = self.board
         if board is None:
             return []
         return [
@@ -216,18 +214,18 @@ class BranchColumns(LineScroll):
 
     @override
     def go_to(self, index: int) -> None:
-        if self._board is not None and self.row_count:
+        if self.board is not None and self.row_count:
             branch, field = divmod(index, self.row_count)
-            self.look_at(branch, self._board.fields[field][0])
+            self.look_at(branch, self.board.fields[field][0])
 
     @override
     def copy_text(self) -> str:
-        if self._board is None or not len(self._board):
+        if self.board is None or not len(self.board):
             return ""
-        return self._board.copy_text(self.branch, self.field_key)
+        return self.board.copy_text(self.branch, self.field_key)
 
     def _head_strip(self, width: int) -> Strip:
-        board = self._board
+        board = self.board
         strips = [self.painter.strip(BLANK, LABEL_CELLS)]
         for column, cells in enumerate(self._plan.widths):
             index = self._plan.first + column
@@ -252,7 +250,7 @@ class BranchColumns(LineScroll):
 
     def _lay_out(self) -> None:
         """Choose the columns in sight and wrap their cells; the cursor's branch is among them."""
-        board = self._board
+        board = self.board
         room = self.room.width - LABEL_CELLS
         if board is None or not len(board) or room <= 0:
             self._plan = _NOTHING
@@ -302,7 +300,7 @@ class BranchColumns(LineScroll):
             self.scroll_line_to(bottom - in_sight + 1)
 
     def _tell(self) -> None:
-        if self._board is not None and len(self._board):
+        if self.board is not None and len(self.board):
             self.post_message(self.CursorMoved(self.branch, self.field_key))
 
 

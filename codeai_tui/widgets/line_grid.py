@@ -137,8 +137,8 @@ class LineGrid(LineScroll):
         self.go_to(self._index[row_key])
         return True
 
-    def on_resize(self, _event: events.Resize) -> None:
-        """Keep the cursor in sight."""
+    @override
+    def fit(self) -> None:
         self._show_cursor()
 
     def on_click(self, event: events.Click) -> None:

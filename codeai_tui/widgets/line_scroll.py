@@ -11,8 +11,13 @@ from codeai_tui.keymap import MOVING
 from codeai_tui.widgets.painting import Painter, painter_for
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.binding import BindingType
     from textual.geometry import Size
+
+
+TOO_SMALL = "-too-small"
+"""The class of a screen that has no room for its panes."""
 
 
 class LineScroll(ScrollView, can_focus=True, inherit_bindings=False):
@@ -30,6 +35,15 @@ class LineScroll(ScrollView, can_focus=True, inherit_bindings=False):
     def room(self) -> Size:
         """The cells that lines may take: what the scrollbar leaves."""
         return self.scrollable_size
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Lay out for another size; in a terminal too small to read all stays as it is."""
+        if not self.screen.has_class(TOO_SMALL):
+            self.fit()
+
+    @abstractmethod
+    def fit(self) -> None:
+        """Lay out for the room there is, what is looked at kept in sight."""
 
     @abstractmethod
     def action_move(self, by: int) -> None:

@@ -13,7 +13,6 @@ from codeai_tui.widgets.line_scroll import LineScroll
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual import events
     from textual.strip import Strip
 
 _LEAST_WIDTH = 8
@@ -47,9 +46,9 @@ class LinesView(LineScroll):
         if not keep_scroll:
             self.scroll_line_to(0)
 
-    def on_resize(self, _event: events.Resize) -> None:
-        """Wrap anew when the width is another; a sliver of a terminal changes nothing."""
-        if self.room.width != self._width and self.room.width >= _LEAST_WIDTH:
+    @override
+    def fit(self) -> None:
+        if self.room.width != self._width:
             self._wrap()
 
     @override

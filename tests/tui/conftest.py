@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-AppMaker = "Callable[..., AbstractContextManager[LedgerApp]]"
+AppMaker: TypeAlias = "Callable[..., AbstractContextManager[LedgerApp]]"
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def an_app() -> Callable[..., AbstractContextManager[LedgerApp]]:
+def an_app() -> AppMaker:
     """Make an app on a ledger; the ledger is closed at the end."""
 
     @contextmanager

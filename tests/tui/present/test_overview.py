@@ -58,7 +58,7 @@ def test_before_the_levels_are_read_no_figure_is_shown() -> None:
 
 def test_a_ledger_without_fan_outs_says_what_was_looked_for() -> None:
     view = an_overview(total_fanouts=0, fanouts=0, info=an_info(event_count=0))
-    assert "no fanout.requested among 0 events" in row_text(established_rows(view)[0])
+    assert "no fanout.requested in 0 events" in row_text(established_rows(view)[0])
 
 
 def test_payloads_that_cannot_be_read_are_counted() -> None:
