@@ -25,8 +25,14 @@ def make_ready(path: Path) -> Path:
         LedgerError: It cannot be made or written, or is something else; nothing was changed.
     """
     file = Path(os.path.realpath(path))
-    if not file.exists():
-        _create(file)
+    try:
+        if not file.exists():
+            _create(file)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise LedgerUnwritable(
+            f"{file}: a ledger cannot be made there: {reason}", path=str(file)
+        ) from error
     refuse_unless_file(file)
     _refuse_unless_ours(file)
     for place in (file, file.parent):
@@ -52,11 +58,6 @@ def _create(file: Path) -> None:
         return
     except sqlite3.Error as error:
         raise writing_failed(error, file) from error
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise LedgerUnwritable(
-            f"{file}: a ledger cannot be made there: {reason}", path=str(file)
-        ) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -116,6 +116,8 @@ class EventList:
         one = f"SELECT sequence FROM events WHERE kind = ? AND {tail}"  # noqa: S608 - constants
         near = [row[0] for kind in self._kinds for row in self._select(one, (kind, bound, size))]
         nearest = sorted(near, reverse=not forward)[:size]
+        if not nearest:
+            return []
         sql = f"{SELECT_SUMMARY} WHERE sequence IN ({', '.join('?' * len(nearest))})"
         rows = self._select(f"{sql} ORDER BY sequence {order}", nearest)
         return [_summary(row) for row in rows]

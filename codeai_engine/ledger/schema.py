@@ -210,7 +210,9 @@ def _refuse_other_tables(
     if "events" not in tables:
         kinds = [kind for kind, name, _ in entries if name == "events"]
         found = ", ".join(sorted(tables)) or "no tables"
-        what = f"its events are a {kinds[0]}" if kinds else f"no table events in it ({found})"
+        what = f"no table events in it ({found})"
+        if kinds:
+            what = f"its events are a {kinds[0] if kinds[0] != 'table' else 'virtual table'}"
         raise NotALedger(f"{path}: not a ledger: {what}", path=str(path))
     wanted = {"events": EVENT_COLUMNS, "artifacts": ARTIFACT_COLUMNS}
     for table in sorted(wanted.keys() & tables):

@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-import subprocess
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeAlias
 
 from codeai_engine.errors import LedgerBusy, LedgerError, NotALedger
@@ -22,6 +20,8 @@ from codeai_engine.ledger.failures import reading_failed
 from codeai_engine.ledger.schema import READER_PRAGMAS
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     from codeai_engine.domain.view import Mode
 
 Stamp: TypeAlias = tuple[int, int, int, int]  # device, inode, size, time of change
@@ -129,6 +129,8 @@ def open_source(file: Path, *, snapshot: bool) -> Source:
 
 
 def _open_copy(file: Path, note: str) -> Source:
+    from tempfile import TemporaryDirectory  # with `subprocess`, a sixth of what a start costs
+
     for _ in range(_COPY_ATTEMPTS):
         with ExitStack() as stack:
             seen = look(file)
@@ -152,6 +154,8 @@ def _open_copy(file: Path, note: str) -> Source:
 
 def _copy(file: Path, seen: Look, folder: Path) -> str | None:
     """Copy a file and what of its side files is there; return the problem, if any."""
+    import subprocess
+
     names = [
         name
         for name, stamp in zip(("", "-wal", "-journal"), seen, strict=True)

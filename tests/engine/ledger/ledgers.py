@@ -19,6 +19,7 @@ from codeai_engine.ledger.writer import open_writer
 
 if TYPE_CHECKING:
     from codeai_engine.domain.view import EventRow
+    from codeai_engine.ledger.reader import LedgerReader
 
 ROOT = Path(__file__).resolve().parents[3]
 _SERIES = count(1)
@@ -78,6 +79,25 @@ def folder_facts(folder: Path) -> dict[str, tuple[int, int, int]]:
     places = {".": folder} | {str(path): path for path in sorted(folder.rglob("*"))}
     found = {name: path.stat() for name, path in places.items()}
     return {name: (at.st_size, at.st_mtime_ns, at.st_mode) for name, at in found.items()}
+
+
+def read_everything(ledger: LedgerReader) -> int:
+    """Ask every question that a reader answers; return how many events there are."""
+    rows = ledger.rows(limit=10_000)
+    page = ledger.summaries(limit=1_000)
+    ledger.summaries(kind="attempt.*")
+    ledger.kind_counts()
+    ledger.open_attempts()
+    ledger.has_changed()
+    for row in rows[:5]:
+        ledger.stream(row.stream_id)
+        ledger.of_kind(row.kind)
+        ledger.event_by_id(row.event_id)
+    for artifact in ledger.artifacts():
+        ledger.artifact_bytes(artifact.artifact_id)
+    assert [item.sequence for item in page.items] == [row.sequence for row in rows[-1_000:]]
+    assert ledger.last_sequence() == ledger.info().last_sequence
+    return len(rows)
 
 
 def environment() -> dict[str, str]:
