@@ -60,13 +60,13 @@ def test_a_spec_becomes_a_request(folder: Path) -> None:
     paragraph, earlier = request.base
     assert (request.task_id, request.objective) == ("t-1", "Is it right?")
     assert request.prompt == "A\n---\nB"  # opaque: a ruler of dashes makes no second prompt
-    assert request.required == {paragraph.key}
+    assert request.required == frozenset({paragraph.key})
     assert paragraph.declared_none == ("editor", "by hand")
     assert earlier.lineage == ("call-old",)
     assert request.seal.forbidden_lineage_ids == {"secret"}
     a, b = request.branches
     assert (a.actor.actor_id, a.actor.kind) == ("reviewer-a", "tool")
-    assert (b.call_id, b.omit_lineage) == ("call-B", {earlier.key})
+    assert (b.call_id, b.omit_lineage) == ("call-B", frozenset({earlier.key}))
     assert a.call_id != b.call_id
 
 

@@ -13,7 +13,7 @@ GOLDEN = Path(__file__).resolve().parents[2] / "data" / "golden" / "fanout.json"
 PINNED = ("fanout.requested", "context.compiled", "call.requested", "call.manifest")
 
 
-async def recorded(path: Path) -> list[dict[str, object]]:
+async def recorded(path: Path) -> list[dict[str, str]]:
     """Run the fixed fan-out and return its pinned events as they are stored."""
     request = fanout(
         branch("A", parameters={"max_output_tokens": 64}, variant={"seed": 7}),
