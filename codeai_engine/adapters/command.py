@@ -26,8 +26,10 @@ from codeai_engine.adapters.base import (
     WireObservation,
     refuse_unsendable,
 )
+from codeai_engine.adapters.controls import requested_controls
 from codeai_engine.adapters.process import ProcessGroup, Traffic
 from codeai_engine.adapters.settings import AdapterSettings, RetrySettings, Seconds
+from codeai_engine.adapters.text import read_text
 from codeai_engine.digests import sha256_hex
 from codeai_engine.errors import PrepareError, SendError
 
@@ -37,9 +39,7 @@ if TYPE_CHECKING:
     from codeai_engine.adapters.base import CallInput, Wire
 
 DEFAULT_OUTPUT_LIMIT_BYTES = 1024 * 1024
-CONTROLS_IN_VARIANT = ("temperature", "seed")
 Argument = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # no program can be given a NUL
-Program = Annotated[str, Field(min_length=1)]
 
 
 class Settings(AdapterSettings):
@@ -109,8 +109,7 @@ class CommandAdapter:
                 error_kind="unsupported_system",
                 wire="not_sent",
             )
-        asked = {key: call.variant[key] for key in CONTROLS_IN_VARIANT if key in call.variant}
-        asked |= call.parameters
+        asked = requested_controls(call)
         return refuse_unsendable(
             PreparedRequest(
                 body={"argv": list(self._settings.argv), "stdin": call.text},
@@ -178,7 +177,7 @@ class CommandAdapter:
 
     def interpret(self, observation: Observation) -> Interpretation:
         """Read the output as text, and the exit code as declared."""
-        output, note = _as_text(observation.body)
+        output, note = read_text(observation.body)
         problem = self._problem(observation.exit_code)
         if problem is None:
             return Interpretation(
@@ -219,15 +218,6 @@ def _observed(traffic: Traffic, wire: Wire) -> WireObservation:
         response_sha256=sha256_hex(bytes(wire.received)),
         response_bytes=len(wire.received),
     )
-
-
-def _as_text(content: bytes) -> tuple[str, str | None]:
-    """Return bytes as text, each byte that is not UTF-8 escaped, and a note where there was one."""
-    try:
-        return content.decode("utf-8"), None
-    except UnicodeDecodeError as error:
-        text = content.decode("utf-8", "backslashreplace")
-        return text, f"not UTF-8 at byte {error.start}; such bytes are shown as \\xNN"
 
 
 def _signal_name(number: int) -> str:

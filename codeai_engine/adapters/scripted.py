@@ -38,7 +38,7 @@ class Settings(AdapterSettings):
     """`kind = "scripted"`.
 
     Args:
-        answer: The answer to every call.
+        answer: The answer to every call, `scripted answer` where neither is given.
         answers: One answer a call, in the order of the calls; a call past the last fails.
         delay_s: How long each answer takes.
         fail: Where it fails instead: in `prepare`, `before_sending`, in `transport` after the
@@ -65,10 +65,10 @@ def from_settings(settings: Mapping[str, Any]) -> ScriptedAdapter:
         pydantic.ValidationError: The table does not fit.
     """
     table = Settings.model_validate(dict(settings))
-    script = [table.answer or "scripted answer"] if table.answers is None else table.answers
-    return ScriptedAdapter(
-        *script, repeat=table.answers is None, delay_s=table.delay_s, fail=table.fail
-    )
+    if table.answers is not None:
+        return ScriptedAdapter(*table.answers, repeat=False, delay_s=table.delay_s, fail=table.fail)
+    answer = "scripted answer" if table.answer is None else table.answer
+    return ScriptedAdapter(answer, delay_s=table.delay_s, fail=table.fail)
 
 
 class ScriptedAdapter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from codeai_engine.domain.value import Value
 
@@ -19,6 +19,8 @@ class RetrySettings(Value):
 
 class AdapterSettings(Value):
     """Settings of one adapter: closed, and a refusal says what would have been allowed."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)  # somebody may write a key in a URL
 
     @model_validator(mode="before")
     @classmethod
