@@ -329,8 +329,9 @@ class LedgerReader:
         raise self._moving()
 
     def _reopen(self) -> None:
-        self._source.close()
-        self._source, self._shape = self._open()
+        former = self._source
+        self._source, self._shape = self._open()  # if it cannot be opened, the former stays
+        former.close()
 
     def _open(self) -> tuple[Source, Shape]:
         for _ in range(_ATTEMPTS):

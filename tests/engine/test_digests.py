@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codeai_engine.digests import (
@@ -70,6 +70,7 @@ def test_canonical_text_is_the_form_of_the_peer(value: object, text: str) -> Non
     assert canonical_digest(value) == sha256(text.encode("ascii")).hexdigest()
 
 
+@settings(deadline=None)
 @given(INTEROPERABLE)
 def test_canonical_text_is_ascii_and_reads_back_to_itself(value: Any) -> None:
     text = canonical_json(value)
@@ -146,6 +147,7 @@ def test_what_is_nested_past_all_reading_is_refused_and_not_a_crash() -> None:
             interoperable_json(value)
 
 
+@settings(deadline=None)
 @given(ANYTHING)
 def test_the_quick_check_takes_and_refuses_what_the_plain_one_does(value: Any) -> None:
     assert refusal(interoperable_json, value) == refusal(refuse_unless_interoperable, value)

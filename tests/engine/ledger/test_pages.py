@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codeai_engine.ledger.reader import open_ledger
@@ -52,6 +52,7 @@ def shown(ledger: LedgerReader, kind: str | None, stream_id: str | None) -> list
     return [row.sequence for row in ledger.rows() if fits(row)]
 
 
+@settings(deadline=None)
 @given(
     kind=st.sampled_from(FILTERS),
     stream_id=st.sampled_from((None, "s0", "s3", "none")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -82,6 +83,10 @@ sys.stdin.readline()
 connection.execute("ROLLBACK")
 connection.close()
 """
+EXCLUSIVE_HOLDER = HOLDER.replace(
+    'connection.execute("BEGIN IMMEDIATE")',
+    'connection.execute("PRAGMA locking_mode = EXCLUSIVE")\nconnection.execute("BEGIN EXCLUSIVE")',
+)
 # A limit on the size of files stands for a full disk: the next page cannot be written.
 FULL = """
 import resource, sys
@@ -234,6 +239,33 @@ async def test_when_the_wait_runs_out_every_caller_hears_who_holds_the_ledger(
             assert all("nothing was written" in error.message for error in errors)
         (row,) = await writer.append([draft()])
     assert row.sequence == 2
+
+
+async def test_a_ledger_that_is_locked_at_opening_is_busy_for_writer_and_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ledger.db"
+    await write(path, draft())
+    monkeypatch.setattr("codeai_engine.ledger.source._BUSY_SECONDS", 0.05)
+    async with open_writer(path, clock=FixedClock()) as writer:
+        await writer.append([draft()])
+        left = tmp_path / "left.db"
+        for suffix in ("", "-wal", "-shm"):
+            shutil.copy(f"{path}{suffix}", f"{left}{suffix}")
+    with child(EXCLUSIVE_HOLDER, str(left)) as process:
+        assert await anyio.to_thread.run_sync(first_line, process) == "held"
+        with pytest.raises(LedgerBusy, match=r"left\.db: .* nothing was written"):
+            await open_and_close(left)
+        with pytest.raises(LedgerBusy, match=r"left\.db: locked by another process"):
+            open_ledger(left)
+    await open_and_close(left)
+    with open_ledger(left) as ledger:
+        assert ledger.last_sequence() == 2
+
+
+async def open_and_close(path: Path) -> None:
+    async with open_writer(path, clock=FixedClock(), busy_timeout_s=0.05):
+        pass
 
 
 def test_a_full_disk_is_an_error_and_the_ledger_is_as_before(tmp_path: Path) -> None:
