@@ -157,23 +157,29 @@ class CommandAdapter:
         )
 
     async def _run(self, argv: list[str], traffic: Traffic, wire: Wire) -> int:
-        async with ProcessGroup(traffic) as group:
-            await wire.sending()
-            try:
-                await group.start(argv)
-            except (OSError, ValueError) as error:
-                # The system refused, so no byte reached it. The record still says `unknown`:
-                # `not_sent` there means that `attempt.sending` was never written (DESIGN 4).
-                raise SendError(
-                    f"{self.provider} cannot be started, so nothing reached it: "
-                    f"{getattr(error, 'strerror', None) or error}",
-                    error_kind="launch_failed",
-                    wire=wire.account(),
-                ) from error
-            try:
+        group = ProcessGroup(traffic)
+        try:
+            async with group:
+                await wire.sending()
+                await self._start(group, argv, wire)
                 return await group.converse()
-            finally:
+        finally:
+            if group.has_started:
                 wire.observe(_observed(traffic, wire))
+
+    async def _start(self, group: ProcessGroup, argv: list[str], wire: Wire) -> None:
+        """Start the program; from `wire.sending` on the record cannot say `not_sent` (DESIGN 4).
+
+        Where the system refuses, no byte reached anything: the message says that much.
+        """
+        try:
+            await group.start(argv)
+        except OSError as error:
+            raise SendError(
+                f"{self.provider} cannot be started, so nothing reached it: {error.strerror}",
+                error_kind="launch_failed",
+                wire=wire.account(),
+            ) from error
 
     def interpret(self, observation: Observation) -> Interpretation:
         """Read the output as text, and the exit code as declared."""

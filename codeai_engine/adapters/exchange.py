@@ -101,8 +101,8 @@ async def post(target: Target, content: bytes, wire: Wire) -> Observation:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Return the system's trust in certificates, read once: reading it takes tens of ms."""
-    return httpx2.create_ssl_context(trust_env=False)
+    """Return what this system trusts, `SSL_CERT_FILE` included; reading it takes tens of ms."""
+    return httpx2.create_ssl_context()
 
 
 async def _receive(response: httpx2.Response, redactor: Redactor, wire: Wire) -> None:

@@ -109,7 +109,9 @@ class LocalModelAdapter:
         """
         from codeai_engine.adapters.exchange import Target, post
 
-        address = await to_thread.run_sync(self._server_address)
+        address = self._address
+        if address is None:
+            address = await to_thread.run_sync(self._server_address)
         target = Target(address, ENDPOINT, timeout_s=self._timeout_s)
         return await post(target, request.body_text().encode("ascii"), wire)
 

@@ -63,6 +63,11 @@ class ProcessGroup:
         self._stack = ExitStack()
         self._process: Process | None = None
 
+    @property
+    def has_started(self) -> bool:
+        """Whether there is, or was, a program."""
+        return self._process is not None
+
     async def __aenter__(self) -> Self:
         with ExitStack() as stack:
             self._child_stdin, self._stdin = _pipe(stack)

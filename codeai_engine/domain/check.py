@@ -1,7 +1,8 @@
 """What a check is asked and what it finds: values that verifiers take and give.
 
-Field by field those of the seeds and of the peer's `check.requested` and `check.completed`. Running
-checks, binding their subject and recording them come with the runtime of checks.
+Field by field those of the seeds and of the peer's `check.requested` and `check.completed`, where a
+digest is called hash. Running checks, binding their subject and recording them come with the
+runtime of checks.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class CheckRequest:
         timeout_s: Its deadline, in seconds.
         environment: Overrides of the inherited environment, recorded as they are.
         target: What it examines: `artifact:sha256:<64 hex>` binds an artifact, else a label.
-        target_state_hash: The digest that the subject's state must have; None binds no state.
-        environment_hash: A digest of the environment, where the caller took one.
+        target_state_digest: The digest that the subject's state must have; None binds no state.
+        environment_digest: A digest of the environment, where the caller took one.
         verdict_policy: None reads 0 as PASS and every other code as FAIL.
     """
 
@@ -56,8 +57,8 @@ class CheckRequest:
     timeout_s: float = 300.0
     environment: Mapping[str, str] = field(default_factory=dict)
     target: str | None = None
-    target_state_hash: str | None = None
-    environment_hash: str | None = None
+    target_state_digest: str | None = None
+    environment_digest: str | None = None
     verdict_policy: ExitCodePolicy | None = None
     directive_id: str | None = None
 
@@ -71,7 +72,7 @@ class CheckResult:
         details: What the verifier says of how it came to the verdict.
         error: Why the verdict is ERROR.
         inconclusive_reason: Why it is INCONCLUSIVE; required then.
-        observed_target_state_hash: The verifier's own account of the subject's state. The
+        observed_target_state_digest: The verifier's own account of the subject's state. The
             runtime's reading takes its place: what a verifier says of it binds nothing.
     """
 
@@ -83,4 +84,4 @@ class CheckResult:
     details: str | None = None
     error: str | None = None
     inconclusive_reason: str | None = None
-    observed_target_state_hash: str | None = None
+    observed_target_state_digest: str | None = None
