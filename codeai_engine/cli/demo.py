@@ -57,7 +57,7 @@ def execute(options: Namespace) -> int:
 def _model() -> list[Reviewer]:
     """Return the local model as a reviewer; where it cannot be had, say so and go on."""
     try:
-        path = fetch_model(_Progress())
+        path = fetch_model(_Progress(), say=say)
         return [model_reviewer(LocalModelAdapter(path))]
     except AdapterError as error:
         say(f"the local model is missing: {error.message}; going on without it")

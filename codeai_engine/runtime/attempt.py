@@ -156,10 +156,10 @@ class Attempt:
         artifacts: list[ArtifactDraft] = []
         if self._observed_event_id is None:
             drafts += self._wire_observed()
-            if self.wire.received:
-                observed, body = self._partial_observation(error)
+            if self.wire.received or self.wire.stderr:
+                observed, partial = self._partial_observation(error)
                 drafts.append(observed)
-                artifacts.append(body)
+                artifacts += partial
         if wire == "not_sent" or self._observed_event_id is not None:
             drafts.append(self._draft(self._completed(status, text, kind)))
         else:
@@ -207,11 +207,8 @@ class Attempt:
 
     async def _record_observation(self, observation: Observation) -> None:
         body = ArtifactDraft(observation.body, observation.artifact_type, observation.media_type)
-        artifacts = [body]
-        stderr = None
-        if observation.stderr is not None:
-            stderr = ArtifactDraft(observation.stderr, "command_stderr", "text/plain")
-            artifacts.append(stderr)
+        stderr = _stderr_artifact(observation.stderr)
+        artifacts = [body, *([stderr] if stderr else [])]
         observed = self._draft(
             payloads.AttemptObserved(
                 **self._names(),
@@ -233,11 +230,12 @@ class Attempt:
         await self.call.fanout.append([*self._wire_observed(), observed], artifacts)
         self._observed_event_id = observed.event_id
 
-    def _partial_observation(self, error: BaseException) -> tuple[EventDraft, ArtifactDraft]:
+    def _partial_observation(self, error: BaseException) -> tuple[EventDraft, list[ArtifactDraft]]:
         """Return what had arrived when the attempt ended, as an incomplete observation."""
         protocol = self.call.branch.adapter.protocol
         kind = "command_stdout" if protocol == "command" else "provider_response_body"
         body = ArtifactDraft(bytes(self.wire.received), kind, "application/octet-stream")
+        stderr = _stderr_artifact(bytes(self.wire.stderr) or None)
         observed = self._draft(
             payloads.AttemptObserved(
                 **self._names(),
@@ -249,11 +247,12 @@ class Attempt:
                 response_body_artifact=body.reference(),
                 headers={},
                 exception_type=type(error).__name__,
+                stderr_artifact=stderr.reference() if stderr else None,
                 incomplete=True,
             )
         )
         self._observed_event_id = observed.event_id
-        return observed, body
+        return observed, [body, *([stderr] if stderr else [])]
 
     def _wire_observed(self) -> list[EventDraft]:
         seen = self.wire.observation
@@ -327,6 +326,11 @@ class Attempt:
 
     def _step(self, step: str) -> None:
         self.call.fanout.run.on_step(self.call.branch.name, step)
+
+
+def _stderr_artifact(content: bytes | None) -> ArtifactDraft | None:
+    """Return what a command said beside its answer as an artifact; None where it has no such."""
+    return None if content is None else ArtifactDraft(content, "command_stderr", "text/plain")
 
 
 def error_kind(error: BaseException) -> str:

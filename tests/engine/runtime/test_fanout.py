@@ -163,6 +163,27 @@ async def test_a_cancelled_run_records_every_branch_and_the_completion(tmp_path:
     assert payloads(path, "session.ended")[0]["reason"] == "interrupted"
 
 
+async def test_what_a_command_said_before_its_deadline_is_kept(tmp_path: Path) -> None:
+    from codeai_engine.adapters.registry import make_adapter
+
+    path = tmp_path / "ledger.db"
+    code = (
+        "import sys, time; sys.stderr.write('half'); sys.stderr.flush(); "
+        "print('so far', flush=True); time.sleep(600)"
+    )
+    slow = make_adapter("command", {"kind": "command", "argv": ["python", "-c", code]})
+    (outcome,) = await run_on(path, fanout(branch("A", slow, timeout_s=2.0)))
+    assert outcome.statuses == ["failed"]
+    (observed,) = payloads(path, "attempt.observed")
+    assert observed["incomplete"] is True
+    with open_ledger(path) as ledger:
+        kept = [
+            ledger.artifact_bytes(observed[name]["sha256"])
+            for name in ("response_body_artifact", "stderr_artifact")
+        ]
+    assert kept == [b"so far\n", b"half"]
+
+
 async def test_a_branch_that_its_own_seal_refuses_fails_and_leaves_its_trace(
     tmp_path: Path,
 ) -> None:
