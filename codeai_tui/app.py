@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import App, SystemCommand
+from textual.command import CommandPalette
 from textual.filter import Monochrome
+from textual.widgets import Input
 from typing_extensions import override
 
 from codeai_tui import themes
@@ -28,6 +30,7 @@ from codeai_tui.widgets.filters import AsciiOnly, NoColours
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from textual import events
     from textual.binding import Binding, BindingType
     from textual.dom import DOMNode
     from textual.filter import LineFilter
@@ -62,8 +65,7 @@ class LedgerApp(App[None], inherit_bindings=False):
     ]
     TITLE = "CodeAI"
     BINDINGS: ClassVar[list[BindingType]] = [*GLOBAL]
-    ENABLE_COMMAND_PALETTE = True
-    COMMAND_PALETTE_BINDING = "colon"
+    ENABLE_COMMAND_PALETTE = False  # opened by a key of ours, and awaited
 
     def __init__(self, gateway: Gateway, place: Place, *, ascii_only: bool = False) -> None:
         super().__init__()
@@ -129,6 +131,16 @@ class LedgerApp(App[None], inherit_bindings=False):
         self.crash = self.crash or error
         super()._handle_exception(error)
 
+    def on_key(self, event: events.Key) -> None:
+        """Give a field what was typed before it was there.
+
+        A field takes the letters that reach it, so one that comes up to here was sent to the
+        pane that had the focus when it was typed.
+        """
+        field = self.focused
+        if isinstance(field, Input) and event.is_printable and event.character:
+            field.insert_text_at_cursor(event.character)
+
     # Places.
 
     async def open_place(self, place: Place) -> None:
@@ -143,29 +155,31 @@ class LedgerApp(App[None], inherit_bindings=False):
         if self.history.step(by) is not None:
             await self._show_current()
 
-    @work(exclusive=True, group="app.ask", exit_on_error=False)
     async def action_go(self) -> None:
         """Ask for a letter and go to its place."""
-        letter = await self.push_screen_wait(GoSheet())
+        # Awaited, so that a letter typed at once already finds the sheet.
+        await self.push_screen(GoSheet(), self._go)
+
+    async def _go(self, letter: str | None) -> None:
         if letter is None:
             return
         place = {key: place for key, _, place in PLACES}[letter]
         if place is None:
-            place = await self._fanout_at_hand()
-        if place is not None:
+            self._go_to_fanout_at_hand()
+        else:
             await self.open_place(place)
 
-    @work(exclusive=True, group="app.ask", exit_on_error=False)
     async def action_jump(self) -> None:
         """Ask for a sequence, or for the head of a fan-out's id, and go there."""
-        answer = await self.push_screen_wait(AskSheet("# sequence of an event, or id of a fan-out"))
-        if answer is None or not answer.strip():
+        sheet = AskSheet("# sequence of an event, or id of a fan-out")
+        await self.push_screen(sheet, self._jump)
+
+    async def _jump(self, answer: str | None) -> None:
+        wanted = (answer or "").strip().replace(",", "")
+        if not wanted:
             return
-        wanted = answer.strip().replace(",", "")
-        if wanted.isascii() and wanted.isdigit():
-            await self.open_place(Place("event", wanted))
-        else:
-            await self.open_place(Place("fanout", wanted))
+        is_sequence = wanted.isascii() and wanted.isdigit()
+        await self.open_place(Place("event" if is_sequence else "fanout", wanted))
 
     @on(PlaceWanted)
     async def _place_wanted(self, message: PlaceWanted) -> None:
@@ -177,12 +191,19 @@ class LedgerApp(App[None], inherit_bindings=False):
 
     # What works everywhere.
 
-    @work(exclusive=True, group="app.ask", exit_on_error=False)
     async def action_search(self) -> None:
         """Ask for a text and find it in the pane that is read."""
-        answer = await self.push_screen_wait(AskSheet("search"))
+        await self.push_screen(AskSheet("search"), self._search)
+
+    def _search(self, answer: str | None) -> None:
         if answer is not None and isinstance(self.screen, PlaceScreen):
             self.screen.search_for(answer)
+
+    async def action_palette(self) -> None:
+        """Show every action, to be searched."""
+        palette = CommandPalette(id="--command-palette")
+        await self.push_screen(palette)
+        palette.query_one(Input).cursor_blink = False  # nothing moves while nothing happens
 
     async def action_help(self) -> None:
         """Show every key of the place and of the app."""
@@ -231,17 +252,19 @@ class LedgerApp(App[None], inherit_bindings=False):
             yield [binding for _, binding in node._bindings], node  # noqa: SLF001 - no public list
             node = node.parent
 
-    async def _fanout_at_hand(self) -> Place | None:
+    @work(exclusive=True, group="app.fanout", exit_on_error=False)
+    async def _go_to_fanout_at_hand(self) -> None:
+        """Go to the fan-out that is or was looked at, else to the newest."""
         screen = self.screen
-        at_hand = screen.fanout_at_hand() if isinstance(screen, PlaceScreen) else ""
-        if not (at_hand or self.last_fanout):
-            page = await self.gateway.fanouts(limit=1)
-            at_hand = page.items[0].fanout_id if page.items else ""
-        chosen = at_hand or self.last_fanout
+        chosen = screen.fanout_at_hand() if isinstance(screen, PlaceScreen) else ""
+        chosen = chosen or self.last_fanout
         if not chosen:
+            page = await self.gateway.fanouts(limit=1)
+            chosen = page.items[0].fanout_id if page.items else ""
+        if chosen:
+            self.post_message(PlaceWanted(Place("fanout", chosen)))
+        else:
             self.notify("no fan-out in this ledger", markup=False)
-            return None
-        return Place("fanout", chosen)
 
     def _leave(self) -> None:
         """Keep how the screen stands, so that coming back finds it so."""

@@ -44,7 +44,7 @@ def key(
 
 GLOBAL: tuple[Binding, ...] = (
     key("question_mark", "help", "help", binding_id="app.help", shows="?", footer=True),
-    key("colon", "command_palette", "actions", binding_id="app.palette", shows=":", footer=True),
+    key("colon", "palette", "actions", binding_id="app.palette", shows=":", footer=True),
     key("slash", "search", "search", binding_id="app.search", shows="/"),
     key("n", "screen.search_step(1)", "next hit", binding_id="app.next_hit"),
     key("N", "screen.search_step(-1)", "previous hit", binding_id="app.previous_hit"),

@@ -117,13 +117,13 @@ class EventsScreen(PlaceScreen):
             present.filter_line(self.chosen, len(self._events)) if self.chosen.text() else ()
         )
 
-    @work(exclusive=True, group="events.ask", exit_on_error=False)
     async def action_filter(self) -> None:
         """Ask for another filter."""
         label = f"filter: {present.FILTER_HINT}; empty shows all"
-        answer = await self.app.push_screen_wait(
-            AskSheet(label, self.chosen.text(), present.filter_problem)
-        )
+        sheet = AskSheet(label, self.chosen.text(), present.filter_problem)
+        await self.app.push_screen(sheet, self._filter)
+
+    def _filter(self, answer: str | None) -> None:
         if answer is not None:
             self.chosen = present.parse_filter(answer)
             self._events = ()

@@ -95,7 +95,9 @@ class AskSheet(ModalScreen[str | None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Put the cursor into the field."""
         self._say(line((f" {self._label}", "muted")))
-        self.query_one(Input).focus()
+        field = self.query_one(Input)
+        field.cursor_blink = False  # nothing moves while nothing happens
+        self.set_focus(field)
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

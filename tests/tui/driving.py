@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from codeai_tui.app import LedgerApp
 
 _QUIET_ROUNDS = 2
-_ASKING = frozenset({"app.ask", "events.ask"})
 
 
 async def settle(pilot: Pilot[Any]) -> None:
@@ -18,8 +17,7 @@ async def settle(pilot: Pilot[Any]) -> None:
     quiet = 0
     while quiet < _QUIET_ROUNDS:
         await pilot.pause()
-        # Those that wait for a sheet to be answered end only when it is.
-        reading = [worker for worker in pilot.app.workers if worker.group not in _ASKING]
+        reading = list(pilot.app.workers)
         quiet = 0 if reading else quiet + 1
         if reading:
             await pilot.app.workers.wait_for_complete(reading)
