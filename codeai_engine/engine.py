@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from codeai_engine.ledger.memory import MemoryLedger
 from codeai_engine.ledger.writer import open_writer
 from codeai_engine.runtime.base import resolve_base
 from codeai_engine.runtime.branch import RECORD_SECONDS
+from codeai_engine.runtime.environment import read_ledger_key
 from codeai_engine.runtime.fanout import begin_fanout, collect_fanout
 from codeai_engine.runtime.record import RUNTIME_ACTOR, RunContext, say_nothing
 from codeai_engine.runtime.request import FanoutRequest, refuse_malformed
@@ -85,6 +87,7 @@ class Engine:
             ids=self._ids,
             session_id=self._session_id,
             stop_cause=lambda: self.stop_cause,
+            ledger_key=partial(read_ledger_key, self.path),
             on_step=on_step or say_nothing,
         )
         async with self._beginning:  # the first of several at once brings the session

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
-from codeai_engine.adapters.command import find_program
 from codeai_engine.adapters.registry import make_adapter
 from codeai_engine.domain.context import Actor, Seal
 from codeai_engine.domain.events import ArtifactDraft
+from codeai_engine.processes import find_program
 from codeai_engine.runtime.request import BaseItem, BranchRequest, FanoutRequest
 
 if TYPE_CHECKING:
