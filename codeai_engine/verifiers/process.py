@@ -11,20 +11,23 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
+from pydantic import Field
 
 from codeai_engine.domain.check import CapturedOutput, CheckResult
+from codeai_engine.domain.value import Value
 from codeai_engine.processes import ProcessGroup, Traffic, find_program, signal_name
 from codeai_engine.rules.verdict import error_result, read_exit_code
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
 
     from codeai_engine.domain.check import CheckRequest, Verdict
 
-OUTPUT_LIMIT_BYTES = 8 * 2**20  # of each stream; the ledger takes artifacts of up to 64 MiB
+OUTPUT_LIMIT_BYTES = 8 * 2**20  # of each stream
+OUTPUT_MOST_BYTES = 64 * 2**20  # one artifact
 NO_COMMAND = "verification command is required"
 REASON_CHARACTERS = 200
 
@@ -46,6 +49,22 @@ class _Kept:
 
     def text(self) -> str:
         return self.content.decode("utf-8", "backslashreplace")
+
+
+class Settings(Value):
+    """`kind = "command"`: how much of each stream is kept."""
+
+    output_limit_bytes: Annotated[int, Field(ge=1, le=OUTPUT_MOST_BYTES)] = OUTPUT_LIMIT_BYTES
+
+
+def from_settings(settings: Mapping[str, Any]) -> LocalCommandVerifier:
+    """Return the verifier that settings describe.
+
+    Raises:
+        pydantic.ValidationError: They do not fit.
+    """
+    limit_bytes = Settings.model_validate(dict(settings)).output_limit_bytes
+    return LocalCommandVerifier(output_limit_bytes=limit_bytes)
 
 
 class LocalCommandVerifier:
