@@ -70,6 +70,8 @@ class CheckRequest:
             recorded.
         target: What it examines: `artifact:sha256:<64 hex>` binds an artifact, else a label.
         target_state_hash: The digest that the subject's state must have; None binds no state.
+        missing: Why the artifact that it is about cannot be named by a digest, such as the output
+            of a branch that failed; it binds MISSING.
         environment_hash: A digest of the environment, where the caller took one.
         verdict_policy: None reads 0 as PASS and every other code as FAIL.
         state: How the state is read, as the record holds it: `{"resolver": "file", "path": …}`.
@@ -92,6 +94,7 @@ class CheckRequest:
     environment_from: tuple[str, ...] = ()
     state: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    missing: str | None = None
 
     def policy(self) -> ExitCodePolicy:
         """Return the policy that holds: the declared one, or the default."""

@@ -139,7 +139,7 @@ def named_artifact(target: str | None) -> str | None:
 
 
 def bind_artifact(
-    target: str | None, command: Sequence[str], content: bytes | None
+    target: str | None, command: Sequence[str], content: bytes | None, missing: str | None = None
 ) -> ArtifactBinding:
     """Return what a named artifact, its bytes and the command give.
 
@@ -147,7 +147,10 @@ def bind_artifact(
         target: What the check says it examines.
         command: As the check declares it, before anything is put in.
         content: The bytes that the ledger has under the digest, None where it has none.
+        missing: Why there is no artifact whose digest could be named.
     """
+    if missing is not None:
+        return ArtifactBinding("missing", reason=missing)
     digest = named_artifact(target)
     if digest is None:
         reason = f"target {target!r} does not name an artifact" if target else NO_ARTIFACT

@@ -35,6 +35,7 @@ from codeai_engine.verifiers.process import LocalCommandVerifier
 
 if TYPE_CHECKING:
     from codeai_engine.domain.check import CheckRequest, CheckResult, Verdict
+    from codeai_engine.domain.events import ArtifactDraft
     from codeai_engine.rules.verdict import ArtifactBinding, StateBinding
     from codeai_engine.runtime.record import RunContext
     from codeai_engine.verifiers.base import StateResolver, Verifier
@@ -76,6 +77,7 @@ async def run_check(
     *,
     verifier: Verifier | None = None,
     resolver: StateResolver | None = None,
+    subject: ArtifactDraft | None = None,
 ) -> CheckOutcome:
     """Carry out one check and record it; whatever happens, it ends in a record.
 
@@ -84,6 +86,8 @@ async def run_check(
         run: What it is carried out with.
         verifier: What examines the subject; the request's command when absent.
         resolver: What reads the state that the request is bound to.
+        subject: The bytes that the target names, to be stored with the request; None where the
+            ledger has them, or should.
 
     Raises:
         AppendConflict: The ledger has this check already, or another process completed it first;
@@ -92,7 +96,7 @@ async def run_check(
         LedgerError: The ledger itself refuses.
     """
     check = _Check(request, run, verifier or LocalCommandVerifier(), resolver)
-    return await check.run()
+    return await check.run(subject)
 
 
 class _Check:
@@ -114,8 +118,8 @@ class _Check:
         self._artifact_binding: ArtifactBinding | None = None
         self._state_after: dict[str, Any] | None = None
 
-    async def run(self) -> CheckOutcome:
-        await self._record.requested()
+    async def run(self, subject: ArtifactDraft | None) -> CheckOutcome:
+        await self._record.requested(subject)
         try:
             result = await self._examine()
         except BaseException as error:
@@ -132,10 +136,13 @@ class _Check:
 
     async def _examine(self) -> CheckResult:
         request = self._request
+        await anyio.lowlevel.checkpoint_if_cancelled()  # nothing is started when all is stopping
         self._binding = await self._bind_state()
         digest = named_artifact(request.target)
         content = await self._run.ledger.artifact_bytes(digest) if digest else None
-        self._artifact_binding = bind_artifact(request.target, request.command, content)
+        self._artifact_binding = bind_artifact(
+            request.target, request.command, content, request.missing
+        )
         for binding in (self._binding, self._artifact_binding):
             if not binding.permits:
                 return error_result(request.check_id, binding.reason or binding.status)
@@ -227,7 +234,7 @@ class _Check:
             verdict=result.verdict,
             binding=self._binding or bind_state(request.target_state_hash),
             artifact_binding=self._artifact_binding
-            or bind_artifact(request.target, request.command, None),
+            or bind_artifact(request.target, request.command, None, request.missing),
             invocations=self._record.invocations,
             error=result.error,
             result=result,

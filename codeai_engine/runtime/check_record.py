@@ -108,8 +108,11 @@ class CheckRecord:
         self._requested_event_id: str | None = None
         self._started_at: str | None = None
 
-    async def requested(self) -> None:
+    async def requested(self, subject: ArtifactDraft | None) -> None:
         """Record what was asked, before anything is read or run.
+
+        Args:
+            subject: The bytes that the target names, where they come with the request.
 
         Raises:
             AppendConflict: The ledger has a check of this id.
@@ -139,7 +142,7 @@ class CheckRecord:
         )
         draft = self._draft(request.check_id, payload)
         absent = [Absent(request.check_id, payload.KIND)]
-        await self._append([draft], [inherited], absent)
+        await self._append([draft], [inherited, *([subject] if subject else [])], absent)
         self._requested_event_id = draft.event_id
         self._started_at = self._now()
 
