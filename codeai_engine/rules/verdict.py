@@ -208,6 +208,11 @@ def read_exit_code(policy: ExitCodePolicy, code: int) -> tuple[Verdict, str | No
     return "ERROR", f"exit code {code} is not mapped by {policy.policy_id}: {declared}"
 
 
+def timed_out(timeout_s: float) -> str:
+    """Return the error of a check that did not end in time."""
+    return f"verification timed out after {timeout_s:g} seconds"
+
+
 def error_result(check_id: str, error: str) -> CheckResult:
     """Return the result of a check that was not carried out."""
     return CheckResult(check_id, "ERROR", error=error)

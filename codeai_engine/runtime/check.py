@@ -26,6 +26,7 @@ from codeai_engine.rules.verdict import (
     named_artifact,
     normalise_result,
     policy_problem,
+    timed_out,
 )
 from codeai_engine.runtime.attempt import describe
 from codeai_engine.runtime.check_record import CheckRecord, record_claim
@@ -168,13 +169,16 @@ class _Check:
 
     async def _read_state(self, resolver: StateResolver) -> tuple[str | None, str | None]:
         """Return the digest, or why there is none; one call of the resolver."""
+        observed: object = None
         try:
-            with anyio.fail_after(self._request.timeout_s):
-                observed: object = await resolver.read()
+            with anyio.move_on_after(self._request.timeout_s) as scope:
+                observed = await resolver.read()
         except BaseException as error:
             if anyio.current_effective_deadline() == -math.inf:
                 raise  # we are being stopped: nothing is known of the state
             return None, describe(error)
+        if scope.cancelled_caught:
+            return None, f"it was not read within {self._request.timeout_s:g} seconds"
         if not isinstance(observed, str):
             return None, f"resolver returned {type(observed).__name__}, no digest"
         return observed, None
@@ -208,13 +212,16 @@ class _Check:
         """Invoke the verifier once; a raising or malformed one gives ERROR."""
         check_id = self._request.check_id
         await self._record.started(prepared.command)
+        result: object = None
         try:
-            with anyio.fail_after(prepared.timeout_s + GRACE_S):
-                result: object = await self._verifier.verify(prepared)
+            with anyio.move_on_after(prepared.timeout_s + GRACE_S) as scope:
+                result = await self._verifier.verify(prepared)
         except BaseException as error:
             if anyio.current_effective_deadline() == -math.inf:
                 raise
             return error_result(check_id, f"verifier raised {type(error).__name__}: {error}")
+        if scope.cancelled_caught:
+            return error_result(check_id, timed_out(prepared.timeout_s))
         return normalise_result(result, self._request.policy(), check_id=check_id)
 
     async def _complete(self, result: CheckResult) -> CheckResult:

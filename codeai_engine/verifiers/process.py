@@ -19,7 +19,7 @@ from pydantic import Field
 from codeai_engine.domain.check import CapturedOutput, CheckResult
 from codeai_engine.domain.value import Value
 from codeai_engine.processes import ProcessGroup, Traffic, find_program, signal_name
-from codeai_engine.rules.verdict import error_result, read_exit_code
+from codeai_engine.rules.verdict import error_result, read_exit_code, timed_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,7 +107,7 @@ class LocalCommandVerifier:
             with anyio.fail_after(request.timeout_s):
                 exit_code = await _run(request, traffic)
         except TimeoutError:
-            error = f"verification timed out after {request.timeout_s:g} seconds"
+            error = timed_out(request.timeout_s)
         except (OSError, ValueError) as failed:
             reason = getattr(failed, "strerror", None) or failed
             return error_result(
