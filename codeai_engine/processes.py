@@ -33,16 +33,20 @@ GRACE_S = 1.0  # from SIGTERM to SIGKILL
 CHUNK_BYTES = 65_536  # what a pipe holds
 
 
-def find_program(name: str) -> str | None:
+def find_program(name: str, path: str | None = None) -> str | None:
     """Return where a program is, None where it is not.
 
     A bare name is looked for beside the running interpreter first, then on PATH, so that a virtual
     environment need not be activated. A name with a folder in it is that file and no other.
+
+    Args:
+        name: As a command names it.
+        path: What to take for PATH; this process's when absent.
     """
     if PurePath(name).name != name:
         return shutil.which(name)
     beside = (str(Path(sys.executable).parent), sysconfig.get_path("scripts"))
-    return shutil.which(name, path=os.pathsep.join(beside)) or shutil.which(name)
+    return shutil.which(name, path=os.pathsep.join(beside)) or shutil.which(name, path=path)
 
 
 def signal_name(number: int) -> str:

@@ -6,13 +6,24 @@ Field by field those of the seeds and of the peer's `check.requested` and `check
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "ERROR"]
-VERDICTS: frozenset[str] = frozenset(get_args(Verdict))
+
+class CheckVerdict(StrEnum):
+    """What a check comes to; equal to its word, which is what a ledger holds."""
+
+    PASS = "PASS"  # noqa: S105 - no password
+    FAIL = "FAIL"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    ERROR = "ERROR"
+
+
+Verdict = CheckVerdict | Literal["PASS", "FAIL", "INCONCLUSIVE", "ERROR"]
+VERDICTS = frozenset(verdict.value for verdict in CheckVerdict)
 ARTIFACT_PLACE = "{artifact}"  # stands in a command for the path of the verified bytes
 ARTIFACT_TARGET = "artifact:sha256:"  # starts a target that names an artifact
 
@@ -106,7 +117,8 @@ class CheckResult:
     """What a verifier found.
 
     Args:
-        stdout: Standard output as text; None where nothing was run.
+        stdout: Standard output as text, at least as much of it as stands inline in a record; None
+            where nothing was run.
         details: What the verifier says of how it came to the verdict.
         error: Why the verdict is ERROR.
         inconclusive_reason: Why it is INCONCLUSIVE; required then.

@@ -203,7 +203,7 @@ class CheckRecord:
         artifacts = [stream.artifact for stream in (stdout, stderr) if stream.artifact]
         payload = payloads.CheckCompleted(
             check_id=result.check_id,
-            verdict=result.verdict,
+            verdict=str(result.verdict),
             started_at=self._started_at,
             completed_at=self._now(),
             exit_code=result.exit_code,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 OUTPUT_LIMIT_BYTES = 8 * 2**20  # of each stream
 OUTPUT_MOST_BYTES = 64 * 2**20  # one artifact
+TEXT_BYTES = 2**20  # of each stream, as the text of a result: the bytes themselves are beside it
 NO_COMMAND = "verification command is required"
 REASON_CHARACTERS = 200
 
@@ -48,7 +49,7 @@ class _Kept:
         return CapturedOutput(bytes(self.content), self.written_bytes)
 
     def text(self) -> str:
-        return self.content.decode("utf-8", "backslashreplace")
+        return self.content[:TEXT_BYTES].decode("utf-8", "backslashreplace")
 
 
 class Settings(Value):
@@ -90,7 +91,7 @@ class LocalCommandVerifier:
             return "no program can be given a NUL"
         if not Path(request.cwd).is_dir():
             return f"there is no folder {request.cwd!r} to run the command in"
-        if find_program(request.command[0]) is None and not _is_relative(request):
+        if _program(request) is None and not _is_relative(request):
             return f"there is no program {request.command[0]!r} beside the interpreter or on PATH"
         return None
 
@@ -116,6 +117,10 @@ class LocalCommandVerifier:
         return _result(request, exit_code, error, (stdout, stderr))
 
 
+def _program(request: CheckRequest) -> str | None:
+    return find_program(request.command[0], request.environment.get("PATH"))
+
+
 def _is_relative(request: CheckRequest) -> bool:
     """Return whether the program is a file that the system will look for from the folder."""
     return (Path(request.cwd) / request.command[0]).is_file() and "/" in request.command[0]
@@ -125,7 +130,7 @@ async def _run(request: CheckRequest, traffic: Traffic) -> int:
     program, *arguments = request.command
     async with ProcessGroup(traffic) as group:
         await group.start(
-            [find_program(program) or program, *arguments],
+            [_program(request) or program, *arguments],
             cwd=request.cwd,
             environment=os.environ | dict(request.environment),
         )

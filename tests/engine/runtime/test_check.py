@@ -11,7 +11,13 @@ import anyio
 import pytest
 
 from codeai_engine import open_ledger
-from codeai_engine.domain.check import CapturedOutput, CheckRequest, CheckResult, ExitCodePolicy
+from codeai_engine.domain.check import (
+    CapturedOutput,
+    CheckRequest,
+    CheckResult,
+    CheckVerdict,
+    ExitCodePolicy,
+)
 from codeai_engine.errors import AppendConflict, PayloadRefused, VerifierError
 from codeai_engine.runtime import check as runtime_check
 from codeai_engine.runtime.check import run_check
@@ -45,7 +51,7 @@ async def test_a_check_contradicts_the_claim_and_leaves_it_as_it_was_said(path: 
         outcome = await run_check(
             check("check-1", "sh", "-c", "echo real stdout; exit 1", claim_ids=("claim-1",)), run
         )
-    assert outcome.verdict == "FAIL"
+    assert outcome.verdict == CheckVerdict.FAIL
     assert "real stdout" in (outcome.result.stdout or "")
     assert rows(path)[0] == said
     assert completed(path)["stdout"] == "real stdout\n"
@@ -411,6 +417,12 @@ async def test_output_that_a_verifier_cut_is_marked(path: Path) -> None:
     found = completed(path)
     assert (found["stdout_truncated"], found["stdout_bytes"]) == (True, 9)
     assert found["artifacts"][0]["byte_length"] == 4
+
+
+async def test_a_verdict_may_be_the_word_or_the_member(path: Path) -> None:
+    async with run_on(path) as run:
+        await run_check(check(), run, verifier=FakeVerifier({"verdict": CheckVerdict.PASS}))
+    assert completed(path)["verdict"] == "PASS"
 
 
 async def test_a_check_id_is_carried_out_once(path: Path) -> None:

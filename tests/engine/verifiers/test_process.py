@@ -143,6 +143,15 @@ async def test_it_runs_in_the_folder_and_with_the_overrides_of_the_request(
     assert found.stdout == f"{os.path.realpath(tmp_path)}\nyes mine\n"  # noqa: ASYNC240 - a temporary folder
 
 
+async def test_a_program_is_found_on_the_path_of_the_request(tmp_path: Path) -> None:
+    tool = tmp_path / "tool-of-the-request"
+    tool.write_text("#!/bin/sh\nexit 1\n")
+    tool.chmod(0o700)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    assert (await verify(tool.name, environment={"PATH": path})).verdict == "FAIL"
+    assert (await verify(tool.name)).verdict == "ERROR"
+
+
 async def test_standard_input_is_empty() -> None:
     assert (await verify("cat")).verdict == "PASS"
 
