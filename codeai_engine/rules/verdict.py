@@ -249,10 +249,17 @@ def _shape_problem(result: CheckResult, check_id: str) -> str | None:
     if code is not None and (type(code) is not int or abs(code) > MAX_SAFE_INTEGER):
         return "verifier returned an exit_code that is no exit code"
     for captured in (result.captured_stdout, result.captured_stderr):
-        kept: object = captured
-        if not isinstance(kept, CapturedOutput | None):
+        if captured is not None and not _is_captured(captured):
             return "verifier returned captured output that is none"
     return None
+
+
+def _is_captured(value: object) -> bool:
+    if not isinstance(value, CapturedOutput):
+        return False
+    content: object = value.content
+    size: object = value.written_bytes
+    return isinstance(content, bytes) and type(size) is int and size >= len(content)
 
 
 def _verdict_problem(result: CheckResult, policy: ExitCodePolicy) -> str | None:

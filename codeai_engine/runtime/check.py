@@ -117,6 +117,7 @@ class _Check:
         self._run = run
         self._binding: StateBinding | None = None
         self._artifact_binding: ArtifactBinding | None = None
+        self._result: CheckResult | None = None
         self._state_after: dict[str, Any] | None = None
 
     async def run(self, subject: ArtifactDraft | None) -> CheckOutcome:
@@ -129,11 +130,18 @@ class _Check:
             # Asked before the shield below hides the answer.
             stopped = anyio.current_effective_deadline() == -math.inf
             cause = f"cancelled: {self._run.stop_cause()}" if stopped else describe(error)
-            result = error_result(self._request.check_id, cause)
+            result = self._ended(cause)
         with anyio.CancelScope(shield=True), anyio.fail_after(RECORD_SECONDS):
             result = await self._complete(result)
         await anyio.lowlevel.checkpoint_if_cancelled()
         return self._outcome(result)
+
+    def _ended(self, cause: str) -> CheckResult:
+        """Return what stands when the check was ended from outside: a verdict that was reached."""
+        if self._result is None:
+            return error_result(self._request.check_id, cause)
+        self._state_after = _after(UNREADABLE, reason=cause)
+        return self._result
 
     async def _examine(self) -> CheckResult:
         request = self._request
@@ -156,9 +164,9 @@ class _Check:
             problem = self._problem(prepared)
             if problem is not None:
                 return error_result(request.check_id, problem)
-            result = await self._execute(prepared)
-        self._state_after = await self._read_after()
-        return result
+            self._result = await self._execute(prepared)
+            self._state_after = await self._read_after()
+        return self._result
 
     async def _bind_state(self) -> StateBinding:
         requested = self._request.target_state_hash
@@ -179,7 +187,7 @@ class _Check:
             return None, describe(error)
         if scope.cancelled_caught:
             return None, f"it was not read within {self._request.timeout_s:g} seconds"
-        if not isinstance(observed, str):
+        if not isinstance(observed, str) or not observed.isascii():
             return None, f"resolver returned {type(observed).__name__}, no digest"
         return observed, None
 
@@ -189,9 +197,9 @@ class _Check:
             return None
         observed, error = await self._read_state(self._resolver)
         if error is not None:
-            return {"status": UNREADABLE, "observed_state_hash": None, "reason": error}
+            return _after(UNREADABLE, reason=error)
         status = STABLE if observed == self._binding.observed else MOVED
-        return {"status": status, "observed_state_hash": observed, "reason": None}
+        return _after(status, observed)
 
     def _problem(self, prepared: CheckRequest) -> str | None:
         """Return why the verifier is not invoked although the bindings permit it."""
@@ -247,3 +255,8 @@ class _Check:
             result=result,
             state_after=after["status"] if after else None,
         )
+
+
+def _after(status: str, observed: str | None = None, reason: str | None = None) -> dict[str, Any]:
+    """Return a second reading as `check.completed` holds it."""
+    return {"status": status, "observed_state_hash": observed, "reason": reason}

@@ -104,7 +104,7 @@ class CheckRecord:
         self.invocations = 0
         self._request = request
         self._run = run
-        self._verifier = verifier
+        self._verifier_identity = _identity(verifier)
         self._requested_event_id: str | None = None
         self._started_at: str | None = None
 
@@ -220,7 +220,7 @@ class CheckRecord:
             verdict_policy_id=_storable(result.verdict_policy_id),
             observed_target_state_hash=result.observed_target_state_hash,
             declared_verdict_policy=self._request.policy().to_payload(),
-            verifier_identity=_identity(self._verifier),
+            verifier_identity=self._verifier_identity,
             verification_version=VERIFICATION_VERSION,
             **bindings,
         )

@@ -183,6 +183,8 @@ def test_a_result_that_is_one_stands_as_it_is(result: CheckResult) -> None:
         (CheckResult("check-1", "PASS", exit_code=True), "exit_code"),
         (CheckResult("check-1", "PASS", exit_code=2**53), "exit_code"),
         (CheckResult("check-1", "PASS", captured_stdout="x"), "captured"),  # type: ignore[arg-type]
+        (CheckResult("check-1", "PASS", captured_stderr=CapturedOutput("x", 1)), "captured"),  # type: ignore[arg-type]
+        (CheckResult("check-1", "PASS", captured_stderr=CapturedOutput(b"xy", 1)), "captured"),
         (CheckResult("check-1", "PASS", verdict_policy_id="mine"), "reports policy 'mine'"),
         (
             CheckResult("check-1", "PASS", exit_code=1, verdict_policy_id="exit-code-v1"),

@@ -110,6 +110,7 @@ async def test_the_reading_that_permitted_a_check_stays_on_its_result(path: Path
         (OSError("disk gone"), "target state observation failed: OSError: disk gone"),
         (VerifierError("no such file"), "target state observation failed: no such file"),
         (7, "target state observation failed: resolver returned int, no digest"),
+        ("\udc00", "target state observation failed: resolver returned str, no digest"),
     ],
 )
 async def test_a_state_that_cannot_be_read_is_an_error_without_an_invocation(
@@ -240,6 +241,44 @@ async def test_a_stopped_check_is_recorded_and_the_cancellation_goes_on(path: Pa
     assert not went_on
     assert completed(path)["error"] == "cancelled: signal"
     assert kinds(path) == ["claim.recorded", *ALONE, "claim.verification_attempted"]
+
+
+class Lingering:
+    """Reads a state once; the second reading never ends."""
+
+    def __init__(self) -> None:
+        self.second = anyio.Event()
+        self._reads = 0
+
+    async def read(self) -> str:
+        self._reads += 1
+        if self._reads > 1:
+            self.second.set()
+            await anyio.sleep_forever()
+        return "state-A"
+
+
+async def test_a_verdict_that_was_reached_stands_when_the_second_reading_is_stopped(
+    path: Path,
+) -> None:
+    resolver = Lingering()
+
+    async def carry_out() -> None:
+        asked = check(target_state_hash="state-A", claim_ids=("claim-1",))
+        await run_check(asked, run, verifier=FakeVerifier({"verdict": "FAIL"}), resolver=resolver)
+
+    async with run_on(path) as run:
+        await claim(run)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(carry_out)
+            await resolver.second.wait()
+            tasks.cancel_scope.cancel()
+    assert (completed(path)["verdict"], kinds(path)[-1]) == ("FAIL", "claim.status")
+    assert completed(path)["state_after"] == {
+        "status": "unavailable",
+        "observed_state_hash": None,
+        "reason": "cancelled: caller",
+    }
 
 
 async def test_a_verifier_that_never_answers_ends_past_the_deadline(
