@@ -23,7 +23,8 @@ from codeai_engine.spec_tables import (
     BranchTable,
     CheckFile,
     SpecFile,
-    read_document,
+    fit_tables,
+    read_tables,
     refusal,
 )
 
@@ -45,8 +46,8 @@ def load_spec(path: str | Path, *, ids: IdSource | None = None) -> FanoutRequest
             not there. It names the file and the key.
     """
     file = Path(path)
-    spec, digest = read_document(file, SpecFile)
-    request = _Reader(file, ids).request(spec, digest)
+    spec, digest = read_tables(file, SpecFile)
+    request = _Reader(str(file), file.parent, ids).request(spec, digest)
     refuse_malformed(request)
     return request
 
@@ -62,8 +63,28 @@ def load_checks(path: str | Path, *, ids: IdSource | None = None) -> ChecksReque
         SpecError: As `load_spec`.
     """
     file = Path(path)
-    tables, _ = read_document(file, CheckFile)
-    reader = FileReader(file, ids)
+    tables, _ = read_tables(file, CheckFile)
+    return _checks_request(tables, FileReader(str(file), file.parent, ids))
+
+
+def make_checks(
+    tables: dict[str, Any], *, source: str, folder: Path, ids: IdSource | None = None
+) -> ChecksRequest:
+    """Return what a file of checks with these tables asks for.
+
+    Args:
+        tables: As TOML gives them.
+        source: Where they come from, for messages.
+        folder: What their paths are relative to, and where their commands run.
+        ids: Makes the ids that they leave out.
+
+    Raises:
+        SpecError: As `load_spec`.
+    """
+    return _checks_request(fit_tables(tables, CheckFile, source), FileReader(source, folder, ids))
+
+
+def _checks_request(tables: CheckFile, reader: FileReader) -> ChecksRequest:
     base = reader.base_items(tables.base)
     reader.keys_by_name(base)
     task_id = tables.task.id or reader.ids.new_id()

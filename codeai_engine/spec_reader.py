@@ -37,13 +37,13 @@ class FileReader:
 
     Attributes:
         source: The file, as messages name it.
-        folder: Its folder, which paths in it are relative to, and in which its checks run.
+        folder: Its folder, which its paths are relative to, and in which its checks run.
         ids: Makes the ids that the file leaves out.
     """
 
-    def __init__(self, file: Path, ids: IdSource | None) -> None:
-        self.source = str(file)
-        self.folder = file.parent
+    def __init__(self, source: str, folder: Path, ids: IdSource | None) -> None:
+        self.source = source
+        self.folder = folder
         self.ids = ids or TimeOrderedIds()
 
     def base_items(self, tables: list[BaseTable]) -> tuple[BaseItem, ...]:

@@ -244,23 +244,32 @@ class CheckFile(SpecValue):
 File = TypeVar("File", SpecFile, CheckFile)
 
 
-def read_document(file: Path, kind: type[File]) -> tuple[File, str]:
-    """Read a file as one of the two documents; return it with the digest of its bytes.
+def read_tables(file: Path, kind: type[File]) -> tuple[File, str]:
+    """Read a file as one of the two kinds; return it with the digest of its bytes.
 
     Raises:
         SpecError: It cannot be read or does not fit; names the file and the key.
     """
     content = read_file(file, str(file), "")
     try:
-        document = tomllib.loads(content.decode("utf-8"))
+        tables = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise SpecError(str(file), "", f"is not UTF-8 at byte {error.start}") from error
     except tomllib.TOMLDecodeError as error:
         raise SpecError(str(file), "", f"is not TOML: {error}") from error
+    return fit_tables(tables, kind, str(file)), sha256_hex(content)
+
+
+def fit_tables(tables: dict[str, Any], kind: type[File], source: str) -> File:
+    """Return tables as one of the two kinds of file.
+
+    Raises:
+        SpecError: They do not fit; names the source and the key.
+    """
     try:
-        return kind.model_validate(document), sha256_hex(content)
+        return kind.model_validate(tables)
     except ValidationError as error:
-        raise refusal(str(file), error) from error
+        raise refusal(source, error) from error
 
 
 def refusal(source: str, error: ValidationError) -> SpecError:

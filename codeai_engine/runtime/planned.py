@@ -76,7 +76,6 @@ class ChecksRequest:
     task_id: str
     checks: tuple[PlannedCheck, ...]
     claims: tuple[PlannedClaim, ...] = ()
-    objective: str | None = None
     source: str = "request"
 
 
@@ -118,7 +117,7 @@ def _refuse_foreign_claims(
     for check in checks:
         for claim_id in check.asked.claim_ids:
             other = about.get(claim_id, check.branch)
-            if check.branch != EVERY_BRANCH and other != check.branch:
+            if check.branch not in (EVERY_BRANCH, other):
                 place = f"check '{check.asked.check_id}'.claims"
                 reason = f"'{claim_id}' is about branch '{other}', and the check is of another"
                 raise SpecError(source, place, reason)
