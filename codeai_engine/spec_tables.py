@@ -29,7 +29,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 class SpecValue(Value):
     """A table of the spec: closed, and its refusal says what it would have allowed."""
 
-    LATER: ClassVar[dict[str, str]] = {}
+    ELSEWHERE: ClassVar[dict[str, str]] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -37,8 +37,8 @@ class SpecValue(Value):
         if not isinstance(data, dict):
             return data
         for key in data:
-            if key in cls.LATER:
-                raise ValueError(f"'{key}' is not in this release: {cls.LATER[key]}")
+            if key in cls.ELSEWHERE:
+                raise ValueError(f"'{key}' does not belong here: {cls.ELSEWHERE[key]}")
             allowed = [field.alias or name for name, field in cls.model_fields.items()]
             if key not in allowed:
                 raise ValueError(f"unknown key '{key}'; allowed: {', '.join(allowed)}")
@@ -217,7 +217,7 @@ class SpecFile(SpecValue):
 class CheckFile(SpecValue):
     """A file of `codeai-engine check`: claims and checks that wait for no branch."""
 
-    LATER: ClassVar[dict[str, str]] = dict.fromkeys(
+    ELSEWHERE: ClassVar[dict[str, str]] = dict.fromkeys(
         ("fanout", "adapter", "branch"), "a file of checks runs no branch: use codeai-engine run"
     )
 
