@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from codeai_engine.domain.claim_view import CheckView
+    from codeai_engine.domain.check_view import CheckView
     from codeai_engine.domain.view import BranchView
     from codeai_engine.runtime.request import FanoutOutcome
 
 COLUMNS = {"branch": 20, "status": 9, "attempts": 12, "input": 24, "established": 17, "answer": 44}
 ANSWER_CHARACTERS = 80
-CHECK_COLUMNS = {"check": 24, "verdict": 12, "state": 11, "artifact": 10, "claims": 24, "why": 44}
+CHECK_COLUMNS = {"check": 24, "verdict": 12, "state": 11, "artifact": 10, "claims": 24, "said": 44}
 ADEQUACY = "A check that names a claim is not thereby a test of it: adequacy not probed."
 
 
@@ -35,7 +35,7 @@ def print_result(ledger: Path, outcome: FanoutOutcome) -> None:
 
 def print_checks(ledger: Path, check_ids: Sequence[str]) -> None:
     """Print what the ledger holds of checks, a row each, to standard output."""
-    from codeai_engine.rules.fold_claim import fold_checks
+    from codeai_engine.rules.fold_check import fold_checks
 
     with open_ledger(ledger) as reader:
         rows = [row for check_id in check_ids for row in reader.stream(check_id)]
@@ -74,8 +74,14 @@ def _check_cells(check: CheckView) -> tuple[str, ...]:
         (check.binding_status or "not read").upper(),
         (check.artifact_binding_status or "not read").upper(),
         ", ".join(check.claim_ids) or "-",
-        _shortened(check.error or check.inconclusive_reason or "-"),
+        _said(check),
     )
+
+
+def _said(check: CheckView) -> str:
+    """Return why there is no verdict, else the first line that the command wrote."""
+    said = check.stdout.text if check.stdout else ""
+    return _shortened(check.error or check.inconclusive_reason or said or check.details or "-")
 
 
 def _cells(branch: BranchView) -> tuple[str, ...]:
