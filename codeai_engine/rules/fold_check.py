@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 CHECK_KINDS = ("check.requested", "check.started", "check.completed")
 HEAD_CHARACTERS = 4096
+_CARRIED_OUT = frozenset({"PASS", "FAIL", "INCONCLUSIVE"})
 _PERMITTING = frozenset({"bound", "unbound", None})
 
 
@@ -84,7 +85,8 @@ def comparable(before: CheckView, after: CheckView) -> tuple[str, ...]:
         differs.append("environment")
     subjects = (_bound_subject(before), _bound_subject(after))
     if not all(subjects):
-        differs.append("bound subject: " + ("neither" if not any(subjects) else "one") + " is")
+        which = "one of them" if any(subjects) else "each"
+        differs.append(f"bound subject ({which} bound none)")
     elif subjects[0] != subjects[1]:
         differs.append("bound subject")
     return tuple(differs)
@@ -107,10 +109,14 @@ def _names_artifact(target: str) -> bool:
 def _with_earlier(items: Sequence[CheckView]) -> Iterable[CheckView]:
     """Yield each check with the one before it of the same claim: one that compares, else the last.
 
-    Source: a later PASS of another command is no repair.
+    What was not carried out is neither before nor after. A later PASS of another command is no
+    repair.
     """
     by_claim: dict[str, list[CheckView]] = {}
     for item in items:
+        if item.verdict not in _CARRIED_OUT:
+            yield item
+            continue
         yield replace(item, earlier=_earlier(item, by_claim))
         for claim_id in dict.fromkeys(item.claim_ids):
             by_claim.setdefault(claim_id, []).append(item)
