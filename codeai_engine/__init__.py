@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         read_fanouts,
         read_overview,
     )
-    from codeai_engine.spec import load_spec
+    from codeai_engine.spec import load_checks, load_spec
 
 __version__ = "0.1.0"
 
@@ -109,7 +109,7 @@ _HOME = {
         "read_fanouts",
         "read_overview",
     ),
-    "codeai_engine.spec": ("load_spec",),
+    "codeai_engine.spec": ("load_checks", "load_spec"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -145,6 +145,7 @@ __all__ = [
     "StandingView",
     "TraceView",
     "__version__",
+    "load_checks",
     "load_spec",
     "open_engine",
     "open_ledger",
