@@ -100,6 +100,14 @@ def probes_text(check: CheckView) -> str:
     return f"sensitive to {detected} of {seeded} seeded defects"
 
 
+def compared_line(earlier: EarlierView) -> Line:
+    """Return the same in short, for a column."""
+    if not earlier.differs:
+        return line(("before ", "note"), f"{earlier.check_id} {earlier.verdict}")
+    differs = ", ".join(earlier.differs)
+    return line(("differs in ", "muted"), differs, (f", from {earlier.check_id}", "muted"))
+
+
 def earlier_line(earlier: EarlierView) -> Line:
     """Return whether an earlier check of the same claim is the before of this one, or why not."""
     said = verdict_word(earlier.verdict, bound=True)[0].text
@@ -107,7 +115,7 @@ def earlier_line(earlier: EarlierView) -> Line:
         return line(("before: ", "note"), f"{earlier.check_id} {said}")
     differs = ", ".join(earlier.differs)
     return line(
-        (f"no before/after with {earlier.check_id} {said}: ", "muted"), f"differs: {differs}"
+        (f"no before/after with {earlier.check_id} {said}: ", "muted"), f"differs in {differs}"
     )
 
 

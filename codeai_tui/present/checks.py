@@ -10,11 +10,13 @@ from codeai_tui.present.check_matrix import make_matrix, matrix_text
 from codeai_tui.present.check_words import (
     NAMED,
     binding_line,
+    compared_line,
     consumption_text,
     earlier_line,
     is_bound,
     policy_text,
     probes_text,
+    telling_binding,
     verdict_line,
 )
 from codeai_tui.present.line import BLANK, Line, Span, line
@@ -26,15 +28,18 @@ if TYPE_CHECKING:
 
     from codeai_engine import BindingView, ChecksView, CheckView, OutputHead
 
+_BOTH = 88  # cells from which both bindings have a column
 COLUMNS = (
     Column("seq", 7, right=True),
     Column("check", 14),
-    Column("verdict", 15),
-    Column("state", 14),
-    Column("artifact", 14),
-    Column("command", 12, flexible=True, from_width=88),
-    Column("claims", 10, flexible=True, from_width=100),
-    Column("consumption", 22, from_width=130),
+    Column("verdict", 14),
+    Column("binding", 13, below=_BOTH),
+    Column("state", 13, from_width=_BOTH),
+    Column("artifact", 12, from_width=_BOTH),
+    Column("command", 10, flexible=True, from_width=_BOTH),
+    Column("compared", 12, flexible=True),
+    Column("claims", 10, flexible=True, from_width=118),
+    Column("consumption", 22, from_width=140),
 )
 EMPTY = (
     line(("No check in this ledger.", "bright")),
@@ -68,21 +73,14 @@ def detail_lines(check: CheckView) -> tuple[Line, ...]:
         line((check.check_id, "bright"), (f"  event {count(check.sequence)}", "muted")),
         *_verdict_lines(check),
         BLANK,
-        *_binding_lines("state", check.state, check.binding_status),
-        *_subject_lines(check),
-        *_after_lines(check),
-        *_binding_lines("artifact", check.artifact, check.artifact_binding_status),
-        _labelled("consumption", consumption_text(check)),
+        *(_bound_lines(check) if check.event_id is not None else _subject_lines(check)),
         BLANK,
         _labelled("command", command_text(check.command)),
         _labelled("folder", check.cwd),
         *_environment_lines(check),
         _labelled("policy", policy_text(check.policy)),
-        _labelled("exit code", None if check.exit_code is None else str(check.exit_code)),
         _labelled("invocations", _invocations(check)),
-        _labelled("by", check.verifier),
-        _labelled("details", check.details),
-        _labelled("adequacy", probes_text(check)),
+        *(_found_lines(check) if check.event_id is not None else ()),
         *_claim_lines(check),
         *_output_lines("stdout", check.stdout),
         *_output_lines("stderr", check.stderr),
@@ -144,9 +142,11 @@ def _row(check: CheckView) -> Row:
             line(("! ", "bad"), *verdict_line(check))
             if check.contradictions
             else verdict_line(check),
+            line(("-", "none")) if check.event_id is None else telling_binding(check),
             _status(check, check.binding_status),
             _status(check, check.artifact_binding_status),
             line(command_text(check.command)) if check.command else line(("-", "none")),
+            compared_line(check.earlier) if check.earlier else line(("-", "none")),
             line((", ".join(check.claim_ids), "muted")) if check.claim_ids else line(("-", "none")),
             line((consumption_text(check), "muted")),
         ),
@@ -201,6 +201,25 @@ def _binding_lines(name: str, binding: BindingView, status: str | None) -> list[
     if binding.reason is not None and status != "bound":
         lines.append(line((f"  {binding.reason}", "plain")))
     return lines
+
+
+def _bound_lines(check: CheckView) -> list[Line]:
+    return [
+        *_binding_lines("state", check.state, check.binding_status),
+        *_subject_lines(check),
+        *_after_lines(check),
+        *_binding_lines("artifact", check.artifact, check.artifact_binding_status),
+        _labelled("consumption", consumption_text(check)),
+    ]
+
+
+def _found_lines(check: CheckView) -> list[Line]:
+    return [
+        _labelled("exit code", None if check.exit_code is None else str(check.exit_code)),
+        _labelled("by", check.verifier),
+        _labelled("details", check.details),
+        _labelled("adequacy", probes_text(check)),
+    ]
 
 
 def _subject_lines(check: CheckView) -> list[Line]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from codeai_tui.present.check_words import (
     NAMED,
+    compared_line,
     earlier_line,
     probes_text,
     telling_binding,
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
 CLAIM_COLUMNS = (
     Column("claim", 14),
     Column("recorded state", 24),
-    Column("attempts", 22),
+    Column("attempts", 17),
     Column("standing", 12),
     Column("statement", 12, flexible=True, from_width=92),
 )
 HISTORY_COLUMNS = (
     Column("seq", 7, right=True),
-    Column("what", 15),
-    Column("check", 14),
-    Column("verdict", 15),
-    Column("binding", 13, from_width=66),
+    Column("what", 8),
+    Column("check", 11),
+    Column("verdict", 14),
+    Column("binding", 12),
     Column("effect", 12, flexible=True),
 )
 EMPTY = (
@@ -47,6 +48,14 @@ NONE_DIFFERS = (
 )
 NO_ATTEMPT = "no attempt is discoverable"
 NO_EVIDENCE = "attempts exist, no evidence"
+_WHAT = {
+    "recorded": "recorded",
+    "attempt": "attempt",
+    "refused attempt": "refused",
+    "evidence": "evidence",
+    "status": "status",
+    "passage": "evidence",
+}
 _STANDINGS: dict[str, tuple[str, Tone]] = {
     "supported": ("+", "note"),
     "refuted": ("✗", "bad"),
@@ -298,7 +307,7 @@ def _entry_row(entry: ClaimEntry) -> Row:
         str(entry.sequence),
         (
             line((count(entry.sequence), "muted")),
-            line(entry.kind.removeprefix("claim.") if entry.step == "other" else entry.step),
+            line(_WHAT.get(entry.step, entry.kind.removeprefix("claim."))),
             line(short_id(entry.check_id)) if entry.check_id else line(("-", "none")),
             verdict_line(check) if check is not None else line(("-", "none")),
             telling_binding(check) if check is not None else line(("-", "none")),
@@ -322,7 +331,7 @@ def _effect_line(entry: ClaimEntry) -> Line:
             if entry.effect is None:
                 return line((entry.why or "moves nothing", "open"))
             tone: Tone = "bad" if "refute" in entry.effect else "note"
-            return line((f"→ {entry.effect}", tone))
+            return line((entry.effect, tone))
 
 
 def _reason(entry: ClaimEntry) -> str:
@@ -334,7 +343,7 @@ def _reason(entry: ClaimEntry) -> str:
 
 def _before(entry: ClaimEntry) -> Line:
     earlier = entry.check.earlier if entry.check is not None else None
-    return line("  ", *earlier_line(earlier)) if earlier is not None else ()
+    return line("; ", *compared_line(earlier)) if earlier is not None else ()
 
 
 def _recorded_lines(claim: ClaimView) -> tuple[Line, ...]:
@@ -373,7 +382,9 @@ def _attempts_said(claim: ClaimView) -> str:
 
 def _promotion_line(entry: ClaimEntry) -> Line:
     what = f"{short_id(entry.check_id)} " if entry.check_id else ""
-    return line(("           ", "muted"), what, *_effect_line(entry))
+    return line(
+        ("           ", "muted"), what, ("→ " if entry.effect else ""), *_effect_line(entry)
+    )
 
 
 def _extracted_lines(extracted: StandingView) -> tuple[Line, ...]:

@@ -78,6 +78,12 @@ class ChecksScreen(PlaceScreen):
         self._read_checks()
 
     @override
+    def show_panes(self) -> None:
+        super().show_panes()
+        for cells in self.query("#cells"):
+            cells.display = self.pane != "detail" or not self.has_class("-alone")
+
+    @override
     def pane_group(self, pane: str) -> tuple[str, ...]:
         return ("detail",) if pane == "detail" else ("matrix", "list")
 
