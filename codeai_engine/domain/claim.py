@@ -213,13 +213,15 @@ class CheckRequested(Payload):
     verdict_policy: Json | None = None
     materialized_artifact_path: str | None = None
     # Ours: names of inherited variables with keyed digests of their values, never the values;
-    # how the state is read; where the check comes from.
+    # how the state is read; where the check comes from, and the lineage that follows from it.
     environment_from: Json | None = None
     environment_key_id: str | None = None
     inherited_environment_artifact: Json | None = None
     isolation: str | None = None
     state: Json | None = None
     metadata: Json | None = None
+    source_call_id: str | None = None
+    source_artifact_id: str | None = None
 
 
 class CheckStarted(Payload):
@@ -271,6 +273,9 @@ class CheckCompleted(Payload):
     stdout_bytes: int | None = None
     stderr_truncated: bool | None = None
     stderr_bytes: int | None = None
+    # Its lineage: what a command wrote may quote the output that it was given.
+    source_call_id: str | None = None
+    source_artifact_id: str | None = None
 
 
 ClaimPayloads = (

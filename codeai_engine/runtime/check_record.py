@@ -22,7 +22,7 @@ from codeai_engine.rules.promotion import (
     REFUTED,
     attempt_effects,
 )
-from codeai_engine.rules.verdict import VERIFICATION_VERSION
+from codeai_engine.rules.verdict import VERIFICATION_VERSION, named_artifact
 from codeai_engine.runtime.environment import key_id, sealed_values
 from codeai_engine.runtime.record import INLINE_CHARACTERS
 
@@ -139,6 +139,7 @@ class CheckRecord:
             isolation=ISOLATION,
             state=dict(request.state) if request.state is not None else None,
             metadata=dict(request.metadata),
+            **_lineage(request),
         )
         draft = self._draft(request.check_id, payload)
         absent = [Absent(request.check_id, payload.KIND)]
@@ -222,6 +223,7 @@ class CheckRecord:
             declared_verdict_policy=self._request.policy().to_payload(),
             verifier_identity=self._verifier_identity,
             verification_version=VERIFICATION_VERSION,
+            **_lineage(self._request),
             **bindings,
         )
         return payload, artifacts
@@ -319,6 +321,20 @@ class _Stream:
         )
         is_cut = captured is not None and captured.written_bytes > len(captured.content)
         self.is_truncated = is_cut or (whole is not None and len(whole) > INLINE_CHARACTERS)
+
+
+class _Lineage(TypedDict):
+    source_call_id: str | None
+    source_artifact_id: str | None
+
+
+def _lineage(request: CheckRequest) -> _Lineage:
+    """Return where the subject of a check came from, so that a seal can act on its events."""
+    call_id = request.metadata.get("call_id")
+    return {
+        "source_call_id": call_id if isinstance(call_id, str) else None,
+        "source_artifact_id": named_artifact(request.target),
+    }
 
 
 def _storable(text: str | None) -> str | None:

@@ -14,6 +14,7 @@ from codeai_engine import open_engine, open_ledger
 from codeai_engine.digests import sha256_hex
 from codeai_engine.domain.check import CheckRequest, ExitCodePolicy
 from codeai_engine.errors import SpecError
+from codeai_engine.rules.lineage import event_lineage
 from codeai_engine.runtime.planned import ChecksRequest, PlannedCheck, PlannedClaim
 from codeai_engine.verifiers.state import FileDigest
 from tests.engine.runtime.doubles import (
@@ -108,6 +109,19 @@ async def test_a_check_of_a_branch_says_where_it_comes_from(tmp_path: Path) -> N
         "call_id": "call-A",
     }
     assert outcome.checks[0].verdict == "PASS"
+
+
+async def test_what_a_check_wrote_carries_the_lineage_of_the_output_it_quotes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "l.db"
+    request = fanout(
+        branch("A", FakeProvider(answering(SUCCESS))), claims=(says(),), checks=(check(),)
+    )
+    await run_on(path, request)
+    for row in rows_of(path):
+        if row.kind in ("check.requested", "check.completed", "claim.recorded"):
+            assert {"call-A", sha256_hex(SUCCESS)} <= event_lineage(row)
 
 
 async def test_checks_run_as_soon_as_their_branch_completes(tmp_path: Path) -> None:
