@@ -20,6 +20,7 @@ from codeai_engine.runtime.request import BranchRequest, FanoutRequest, refuse_m
 from codeai_engine.spec_reader import FileReader
 from codeai_engine.spec_tables import (
     ActorTable,
+    BaseTable,
     BranchTable,
     CheckFile,
     SpecFile,
@@ -85,7 +86,9 @@ def make_checks(
 
 
 def _checks_request(tables: CheckFile, reader: FileReader) -> ChecksRequest:
-    base = reader.base_items(tables.base)
+    base = reader.base_items(
+        [BaseTable(name=one.name, file=one.file, artifact=one.artifact) for one in tables.base]
+    )
     reader.keys_by_name(base)
     task_id = tables.task.id or reader.ids.new_id()
     request = ChecksRequest(

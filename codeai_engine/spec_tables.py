@@ -214,6 +214,26 @@ class SpecFile(SpecValue):
         return self
 
 
+class TaskIdTable(SpecValue):
+    """`task` of a file of checks: which task they are about."""
+
+    id: Name | None = None
+
+
+class SubjectTable(SpecValue):
+    """One item of `base` in a file of checks: bytes that a check can name."""
+
+    name: Name
+    file: str | None = None
+    artifact: Digest | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.file is None) == (self.artifact is None):
+            raise ValueError("needs exactly one of: file, artifact")
+        return self
+
+
 class CheckFile(SpecValue):
     """A file of `codeai-engine check`: claims and checks that wait for no branch."""
 
@@ -222,8 +242,8 @@ class CheckFile(SpecValue):
     )
 
     spec: Literal[1]
-    task: TaskTable = TaskTable()
-    base: list[BaseTable] = Field(default_factory=list)
+    task: TaskIdTable = TaskIdTable()
+    base: list[SubjectTable] = Field(default_factory=list)
     claim: list[ClaimTable] = Field(default_factory=list)
     check: Annotated[list[CheckTable], Field(min_length=1)]
 

@@ -248,6 +248,14 @@ def test_a_file_of_checks_brings_the_bytes_that_they_look_at(folder: Path) -> No
         ('id = "look"', 'id = "look"\nbranch = "A"', "check[0].branch: a file of checks runs no"),
         ('"paragraph"\nclaims', '"output"\nclaims', "check[0].artifact: there is no output"),
         ("statement = ", "statement_pointer = ", "no JSON pointer"),
+        ('id = "t-1"', 'objective = "x"', "unknown key 'objective'; allowed: id"),
+        (
+            'file = "paragraph.md"',
+            'file = "paragraph.md", lineage = ["x"]',
+            "unknown key 'lineage'",
+        ),
+        ('file = "paragraph.md"', 'event = "e"', "allowed: name, file, artifact"),
+        (', file = "paragraph.md"', "", "exactly one of: file, artifact"),
         (
             'statement = "The paragraph is right."',
             'statement_pointer = "/ok"',
