@@ -10,6 +10,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from codeai_engine.domain.check_view import (
+        BindingView,
+        ChecksView,
+        CheckView,
+        EarlierView,
+        OutputHead,
+        PolicyView,
+    )
+    from codeai_engine.domain.claim_view import (
+        ClaimEntry,
+        ClaimsView,
+        ClaimView,
+        DanglingView,
+        RefusalView,
+        StandingView,
+    )
     from codeai_engine.domain.view import (
         ArtifactRow,
         AttemptView,
@@ -31,17 +47,37 @@ if TYPE_CHECKING:
     from codeai_engine.ledger.reader import LedgerReader, open_ledger
     from codeai_engine.queries.views import (
         read_attempts,
+        read_check,
+        read_checks,
+        read_claim,
+        read_claims,
         read_event,
         read_events,
         read_fanout,
         read_fanouts,
         read_overview,
     )
-    from codeai_engine.spec import load_spec
+    from codeai_engine.spec import load_checks, load_spec
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "codeai_engine.domain.check_view": (
+        "BindingView",
+        "CheckView",
+        "ChecksView",
+        "EarlierView",
+        "OutputHead",
+        "PolicyView",
+    ),
+    "codeai_engine.domain.claim_view": (
+        "ClaimEntry",
+        "ClaimView",
+        "ClaimsView",
+        "DanglingView",
+        "RefusalView",
+        "StandingView",
+    ),
     "codeai_engine.domain.view": (
         "ArtifactRow",
         "AttemptView",
@@ -63,22 +99,34 @@ _HOME = {
     "codeai_engine.ledger.reader": ("LedgerReader", "open_ledger"),
     "codeai_engine.queries.views": (
         "read_attempts",
+        "read_check",
+        "read_checks",
+        "read_claim",
+        "read_claims",
         "read_event",
         "read_events",
         "read_fanout",
         "read_fanouts",
         "read_overview",
     ),
-    "codeai_engine.spec": ("load_spec",),
+    "codeai_engine.spec": ("load_checks", "load_spec"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "ArtifactRow",
     "AttemptView",
+    "BindingView",
     "BranchView",
     "BytesPart",
+    "CheckView",
+    "ChecksView",
+    "ClaimEntry",
+    "ClaimView",
+    "ClaimsView",
     "CodeAIError",
+    "DanglingView",
+    "EarlierView",
     "Engine",
     "EventRow",
     "EventSummary",
@@ -87,16 +135,25 @@ __all__ = [
     "LedgerError",
     "LedgerInfo",
     "LedgerReader",
+    "OutputHead",
     "OutputView",
     "OverviewView",
     "Page",
+    "PolicyView",
+    "RefusalView",
     "SealView",
+    "StandingView",
     "TraceView",
     "__version__",
+    "load_checks",
     "load_spec",
     "open_engine",
     "open_ledger",
     "read_attempts",
+    "read_check",
+    "read_checks",
+    "read_claim",
+    "read_claims",
     "read_event",
     "read_events",
     "read_fanout",

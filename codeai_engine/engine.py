@@ -1,8 +1,10 @@
-"""The composition root: picks the clock, the ids and the ledger, and runs fan-outs on them."""
+"""The composition root: picks clock, ids and ledger, and runs fan-outs and checks on them."""
 
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,27 +19,32 @@ from codeai_engine.ledger.memory import MemoryLedger
 from codeai_engine.ledger.writer import open_writer
 from codeai_engine.runtime.base import resolve_base
 from codeai_engine.runtime.branch import RECORD_SECONDS
+from codeai_engine.runtime.check_list import run_checks
+from codeai_engine.runtime.environment import read_ledger_key
 from codeai_engine.runtime.fanout import begin_fanout, collect_fanout
+from codeai_engine.runtime.planned import pin_states, refuse_unfit
 from codeai_engine.runtime.record import RUNTIME_ACTOR, RunContext, say_nothing
 from codeai_engine.runtime.request import FanoutRequest, refuse_malformed
 from codeai_engine.runtime.session import ProcessIdentity, read_process_identity
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from anyio.abc import TaskGroup, TaskStatus
 
     from codeai_engine.ambient import Clock, IdSource
     from codeai_engine.domain.value import Payload
     from codeai_engine.ledger.writer import Ledger
+    from codeai_engine.runtime.check import CheckOutcome
+    from codeai_engine.runtime.planned import ChecksRequest
     from codeai_engine.runtime.request import FanoutOutcome
 
 
 class Engine:
-    """Runs fan-outs on one ledger. Made by `open_engine`, never by hand.
+    """Runs fan-outs and checks on one ledger. Made by `open_engine`, never by hand.
 
-    The ledger is opened, and created, by the first fan-out that can run at all: a request that is
-    refused leaves nothing behind.
+    The ledger is opened, and created, by the first request that can run at all: one that is refused
+    leaves nothing behind.
 
     Attributes:
         path: The ledger.
@@ -62,11 +69,13 @@ class Engine:
         self._ledger: Ledger | None = None
         self._session_id = ids.new_id()
         self._is_begun = False
+        self._taken_claim_ids: set[str] = set()
+        self._taken_check_ids: set[str] = set()
 
     async def run_fanout(
         self, request: FanoutRequest, *, on_step: Callable[[str, str], None] | None = None
     ) -> FanoutOutcome:
-        """Run one sealed fan-out and return how each branch ended.
+        """Run one sealed fan-out with its checks; return how each branch and check ended.
 
         Args:
             request: What to run, such as `load_spec` returns.
@@ -79,26 +88,59 @@ class Engine:
         refuse_malformed(request)
         for branch in request.branches:
             self._adapters[id(branch.adapter)] = branch.adapter
-        run = RunContext(
-            ledger=await self._open(request),
-            clock=self._clock,
-            ids=self._ids,
-            session_id=self._session_id,
-            stop_cause=lambda: self.stop_cause,
-            on_step=on_step or say_nothing,
-        )
+        request = replace(request, checks=await pin_states(request.checks, request.source))
+
+        async def look_ahead() -> None:
+            # A ledger that is not there holds no base item: refuse before making the file.
+            await resolve_base(request, MemoryLedger(clock=self._clock))
+
+        run = self._run(await self._open(look_ahead), on_step)
         async with self._beginning:  # the first of several at once brings the session
             preamble = [] if self._is_begun else [self._session_started()]
             begun = await begin_fanout(request, run, preamble=preamble)
             self._is_begun = True
         return await collect_fanout(begun)
 
-    async def _open(self, request: FanoutRequest) -> Ledger:
+    async def run_checks(
+        self, request: ChecksRequest, *, on_step: Callable[[str, str], None] | None = None
+    ) -> tuple[CheckOutcome, ...]:
+        """Record claims and carry out checks without a fan-out; return how each check ended.
+
+        Args:
+            request: What to check, such as `load_checks` returns.
+            on_step: Told the id of a check and its verdict.
+
+        Raises:
+            SpecError: The request cannot be carried out; nothing was written.
+            LedgerError: The ledger refuses.
+        """
+        refuse_unfit(request.source, request.claims, request.checks, ())
+        request = replace(request, checks=await pin_states(request.checks, request.source))
+        run = self._run(await self._open(), on_step)
+        async with self._beginning:
+            if not self._is_begun:
+                await run.ledger.append([self._session_started()])
+                self._is_begun = True
+        return await run_checks(request, run)
+
+    def _run(self, ledger: Ledger, on_step: Callable[[str, str], None] | None) -> RunContext:
+        return RunContext(
+            ledger=ledger,
+            clock=self._clock,
+            ids=self._ids,
+            session_id=self._session_id,
+            stop_cause=lambda: self.stop_cause,
+            ledger_key=partial(read_ledger_key, self.path),
+            on_step=on_step or say_nothing,
+            taken_claim_ids=self._taken_claim_ids,
+            taken_check_ids=self._taken_check_ids,
+        )
+
+    async def _open(self, look_ahead: Callable[[], Awaitable[None]] | None = None) -> Ledger:
         async with self._opening:
             if self._ledger is None:
-                if not self.path.exists():
-                    # A ledger that is not there holds no base item: refuse before making the file.
-                    await resolve_base(request, MemoryLedger(clock=self._clock))
+                if look_ahead is not None and not self.path.exists():
+                    await look_ahead()
                 # The writer lives in a task of the engine's own, so that it ends where it began,
                 # in whatever task a fan-out happens to be run.
                 self._ledger = await self._tasks.start(self._hold_ledger)

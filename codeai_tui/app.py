@@ -60,7 +60,16 @@ class LedgerApp(App[None], inherit_bindings=False):
         "app.tcss",
         *(
             f"screens/{name}.tcss"
-            for name in ("frame", "sheets", "overview", "fanouts", "branches", "events")
+            for name in (
+                "frame",
+                "sheets",
+                "overview",
+                "fanouts",
+                "branches",
+                "events",
+                "checks",
+                "claims",
+            )
         ),
     ]
     TITLE = "CodeAI"
@@ -302,6 +311,14 @@ def _screen_class(place: Place) -> type[PlaceScreen]:
             from codeai_tui.screens.events import EventsScreen
 
             return EventsScreen
+        case "checks" | "check":
+            from codeai_tui.screens.checks import ChecksScreen
+
+            return ChecksScreen
+        case "claims" | "claim":
+            from codeai_tui.screens.claims import ClaimsScreen
+
+            return ClaimsScreen
 
 
 def _keep(data: bytes) -> str:

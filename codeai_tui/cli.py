@@ -171,7 +171,7 @@ def _show(arguments: argparse.Namespace, path: str, place: Place, *, ascii_only:
 
 
 def _report(ledger: LedgerReader, place: Place | None) -> Iterator[Line]:
-    """Yield a ledger as text: the place that was named, or overview and every fan-out."""
+    """Yield a ledger as text: the place that was named, or or the ledger whole."""
     if place is not None:
         yield from _place_text(ledger, place)
         return
@@ -183,6 +183,9 @@ def _report(ledger: LedgerReader, place: Place | None) -> Iterator[Line]:
     for summary in _summaries(ledger):
         yield BLANK
         yield from _place_text(ledger, Place("fanout", summary.fanout_id))
+    for kept in (Place("claims"), Place("checks")):
+        yield BLANK
+        yield from _place_text(ledger, kept)
 
 
 def _place_text(ledger: LedgerReader, place: Place) -> Iterable[Line]:
@@ -202,6 +205,24 @@ def _place_text(ledger: LedgerReader, place: Place) -> Iterable[Line]:
             return _events_text(ledger, place)
         case "event":
             return event_lines(read_event(ledger, int(place.id)))
+        case "checks" | "check" | "claims" | "claim":
+            return _subject_text(ledger, place)
+
+
+def _subject_text(ledger: LedgerReader, place: Place) -> Iterable[Line]:
+    """Return checks or claims as text: all of them, or the one that was named."""
+    from codeai_engine import read_check, read_checks, read_claim, read_claims
+    from codeai_tui.present import checks, claims
+
+    match place.kind:
+        case "check":
+            return checks.check_text(read_check(ledger, place.id))
+        case "claims":
+            return claims.claims_text(read_claims(ledger))
+        case "claim":
+            return claims.claim_text_of(*read_claim(ledger, place.id))
+        case _:
+            return checks.checks_text(read_checks(ledger))
 
 
 def _fanouts_text(ledger: LedgerReader) -> Iterator[Line]:

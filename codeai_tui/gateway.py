@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from codeai_engine import (
     open_ledger,
+    read_check,
+    read_checks,
+    read_claim,
+    read_claims,
     read_event,
     read_events,
     read_fanout,
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from codeai_engine import (
+        ChecksView,
+        CheckView,
+        ClaimsView,
+        ClaimView,
         EventRow,
         EventSummary,
         FanoutSummary,
@@ -34,11 +42,13 @@ if TYPE_CHECKING:
         LedgerReader,
         OverviewView,
         Page,
+        StandingView,
     )
     from codeai_tui.places import Place
 
 T = TypeVar("T")
 PAGE_LIMIT = 200
+NEWEST_SUBJECTS = 1000  # checks or claims that one screen counts and lists
 
 
 def open_reading(
@@ -87,7 +97,11 @@ class Gateway:
                 self._thread.submit(read_event, self._reader, int(place.id)).result()
             case "events":
                 parse_filter(place.key("filter"))
-            case "overview" | "fanouts":
+            case "check":
+                self._thread.submit(read_check, self._reader, place.id).result()
+            case "claim":
+                self._thread.submit(read_claim, self._reader, place.id).result()
+            case "overview" | "fanouts" | "checks" | "claims":
                 pass
 
     def close(self) -> None:
@@ -141,6 +155,30 @@ class Gateway:
             LedgerError: There is none.
         """
         return await self._ask(lambda reader: read_event(reader, sequence))
+
+    async def checks(self) -> ChecksView:
+        """Return the newest checks."""
+        return await self._ask(lambda reader: read_checks(reader, newest=NEWEST_SUBJECTS))
+
+    async def check(self, check_id: str) -> tuple[CheckView, ...]:
+        """Return one check, every completion of its id.
+
+        Raises:
+            LedgerError: There is none.
+        """
+        return await self._ask(lambda reader: read_check(reader, check_id))
+
+    async def claims(self) -> ClaimsView:
+        """Return the newest claims with their histories."""
+        return await self._ask(lambda reader: read_claims(reader, newest=NEWEST_SUBJECTS))
+
+    async def claim(self, claim_id: str) -> tuple[ClaimView | None, StandingView | None]:
+        """Return one claim, by the recorded and by the extracted path.
+
+        Raises:
+            LedgerError: There is none.
+        """
+        return await self._ask(lambda reader: read_claim(reader, claim_id))
 
     async def _ask(self, question: Callable[[LedgerReader], T]) -> T:
         loop = asyncio.get_running_loop()

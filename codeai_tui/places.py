@@ -14,8 +14,20 @@ from codeai_engine import CodeAIError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Kind = Literal["overview", "fanouts", "fanout", "events", "event"]
-PATHS = "overview, fanouts, fanout/ID[/branches], events, event/SEQUENCE"
+Kind = Literal[
+    "overview", "fanouts", "fanout", "events", "event", "checks", "check", "claims", "claim"
+]
+PATHS = (
+    "overview, fanouts, fanout/ID[/branches], events, event/SEQUENCE, checks, check/ID, claims, "
+    "claim/ID"
+)
+_LISTS: dict[str, Kind] = {
+    "fanouts": "fanouts",
+    "events": "events",
+    "checks": "checks",
+    "claims": "claims",
+}
+_SUBJECTS: dict[str, Kind] = {"check": "check", "claim": "claim"}
 _KEYS = frozenset({"branch", "item", "off", "filter"})
 _HISTORY_LIMIT = 200
 
@@ -32,7 +44,8 @@ class Place:
     """One place in a ledger.
 
     Args:
-        id: The fan-out (or a unique prefix of it) or the sequence, for the kinds that have one.
+        id: The fan-out (or a unique prefix of it), the sequence, the check or the claim, for the
+            kinds that have one.
         keys: What of it is looked at: `branch`, `item`, `off`, `filter`.
     """
 
@@ -68,14 +81,14 @@ def parse_place(text: str) -> Place:
     match [unquote(part) for part in path.strip("/").split("/")]:
         case ["" | "overview"]:
             return Place("overview", keys=keys)
-        case ["fanouts"]:
-            return Place("fanouts", keys=keys)
         case ["fanout", fanout_id] | ["fanout", fanout_id, "branches"] if fanout_id:
             return Place("fanout", fanout_id, keys)
-        case ["events"]:
-            return Place("events", keys=keys)
         case ["event", sequence] if sequence.isascii() and sequence.isdigit():
             return Place("event", sequence, keys)
+        case [name] if name in _LISTS:
+            return Place(_LISTS[name], keys=keys)
+        case [name, subject_id] if name in _SUBJECTS and subject_id:
+            return Place(_SUBJECTS[name], subject_id, keys)
         case _:
             msg = f"{text!r} names no place"
             raise PlaceError(msg, hint=f"places are {PATHS}")

@@ -49,7 +49,7 @@ async def picture(place: str, name: str) -> None:
 async def pictures() -> None:
     """Export the overview, and the branches of the fan-out that shows what a seal does."""
     with open_ledger(LEDGER) as ledger:
-        _, controls, _ = read_fanouts(ledger).items
+        controls = read_fanouts(ledger).items[-2]  # newest first
     await picture("overview", "overview")
     await picture(f"fanout/{controls.fanout_id}/branches", "branches")
 

@@ -46,6 +46,9 @@ FORBIDDEN = {
 ALLOWED = {
     "model_config": "pydantic's",
     "prompt_hash": "the manifest's field, which the peer named",
+    "target_state_hash": "a check's field, which the seed named",
+    "environment_hash": "likewise",
+    "observed_target_state_hash": "likewise",
 }
 
 

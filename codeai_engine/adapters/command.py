@@ -8,11 +8,7 @@ its working directory: no isolation, and the session says so.
 from __future__ import annotations
 
 import os
-import shutil
-import signal
-import sys
-import sysconfig
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
@@ -27,11 +23,11 @@ from codeai_engine.adapters.base import (
     refuse_unsendable,
 )
 from codeai_engine.adapters.controls import requested_controls
-from codeai_engine.adapters.process import ProcessGroup, Traffic
 from codeai_engine.adapters.settings import AdapterSettings, RetrySettings, Seconds
 from codeai_engine.adapters.text import read_text
 from codeai_engine.digests import sha256_hex
 from codeai_engine.errors import PrepareError, SendError
+from codeai_engine.processes import ProcessGroup, Traffic, find_program, signal_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,18 +65,6 @@ def from_settings(settings: Mapping[str, Any]) -> CommandAdapter:
         pydantic.ValidationError: The table does not fit.
     """
     return CommandAdapter(Settings.model_validate(dict(settings)))
-
-
-def find_program(name: str) -> str | None:
-    """Return where a program is, None where it is not.
-
-    A bare name is looked for beside the running interpreter first, then on PATH, so that a virtual
-    environment need not be activated. A name with a folder in it is that file and no other.
-    """
-    if PurePath(name).name != name:
-        return shutil.which(name)
-    beside = (str(Path(sys.executable).parent), sysconfig.get_path("scripts"))
-    return shutil.which(name, path=os.pathsep.join(beside)) or shutil.which(name)
 
 
 class CommandAdapter:
@@ -208,7 +192,7 @@ class CommandAdapter:
         if exit_code in declared:
             return None
         if exit_code < 0:
-            return f"ended by {_signal_name(-exit_code)}"
+            return f"ended by {signal_name(-exit_code)}"
         return f"exit code {exit_code} is not one of {', '.join(map(str, declared))}"
 
 
@@ -224,10 +208,3 @@ def _observed(traffic: Traffic, wire: Wire) -> WireObservation:
         response_sha256=sha256_hex(bytes(wire.received)),
         response_bytes=len(wire.received),
     )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return f"signal {number} ({signal.Signals(number).name})"
-    except ValueError:
-        return f"signal {number}"

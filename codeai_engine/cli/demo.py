@@ -30,7 +30,7 @@ HINT = "Install the reviewers: pip install 'codeai-tui[demo]'"
 def execute(options: Namespace) -> int:
     """Run the scene into a new ledger in the folder; the path is the last line on stdout.
 
-    Failed branches are part of the scene: the exit code is 0 when it was played to its end.
+    Failed branches and checks are part of the scene: the exit code is 0 when it was played whole.
 
     Raises:
         SpecError: No reviewer is installed, or the folder cannot be written.
@@ -49,7 +49,7 @@ def execute(options: Namespace) -> int:
     ledger = ledger_path(folder)
     code, outcomes = anyio.run(_run, ledger, reviewers)
     for outcome in outcomes:
-        print_result(ledger, outcome.fanout_id)
+        print_result(ledger, outcome)
     write(f"{ledger}\n", sys.stdout.write)
     return code
 

@@ -13,13 +13,22 @@ from typing import TYPE_CHECKING
 from codeai_engine.errors import CodeAIError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 DONE = 0
 FAILED = 1
 BAD_INPUT = 2
+UNDECIDED = 3
 INTERRUPTED = 130
 TERMINATED = 143
+
+
+def exit_of_verdicts(verdicts: Iterable[str]) -> int:
+    """Return 3 where a check has no verdict on its subject, else 1 where one failed, else 0."""
+    found = set(verdicts)
+    if found & {"ERROR", "INCONCLUSIVE"}:
+        return UNDECIDED
+    return FAILED if "FAIL" in found else DONE
 
 
 def visible(text: str) -> str:

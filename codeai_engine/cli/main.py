@@ -35,6 +35,10 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--json", action="store_true", help="print the result as one JSON object")
     run.set_defaults(module="run")
 
+    check = commands.add_parser("check", help="run checks: a file of them, or one by its flags")
+    _add_check_flags(check)
+    check.set_defaults(module="check")
+
     init = commands.add_parser("init", help="write a commented example that runs")
     init.add_argument("folder", metavar="DIR", help="where to; made if absent")
     init.set_defaults(module="init")
@@ -43,9 +47,39 @@ def build_parser() -> argparse.ArgumentParser:
     demo.add_argument("folder", metavar="DIR", help="where the ledger and the texts go")
     demo.set_defaults(module="demo")
 
-    for command in (run, init, demo):
+    for command in (run, check, init, demo):
         command.add_argument("--debug", action="store_true", help="show tracebacks")
     return parser
+
+
+def _add_check_flags(check: argparse.ArgumentParser) -> None:
+    """Add what one check can be asked by; each flag is a key of a `[[check]]` table."""
+    flag = check.add_argument
+    flag("spec", nargs="?", metavar="SPEC.toml", help="a file with [[check]] tables")
+    flag("--ledger", required=True, metavar="L", help="the ledger; made if absent")
+    flag("--json", action="store_true", help="print the result as one JSON object")
+    flag("--id", metavar="ID", help="the check's id; made if absent")
+    flag("--task", metavar="ID", help="the task that it is about; made if absent")
+    flag("--claim", action="append", default=[], metavar="ID", help="a claim it is about; repeat")
+    flag("--statement", metavar="TEXT", help="record this sentence as the claim first")
+    subject = check.add_mutually_exclusive_group()
+    subject.add_argument("--artifact", metavar="HEX", help="an artifact of the ledger, by digest")
+    subject.add_argument("--file", metavar="F", help="a file, stored as an artifact")
+    flag("--state", metavar="KIND:PATH", help="file, folder or git, and where it is")
+    flag("--expect", metavar="HEX", help="the digest the state must have; else that at the start")
+    for name in ("pass", "fail", "inconclusive"):
+        text = f"an exit code that is {name.upper()}; repeat"
+        flag(f"--{name}", action="append", type=int, metavar="N", dest=f"{name}_codes", help=text)
+    flag("--timeout", type=float, metavar="S", help="its deadline in seconds")
+    flag("--env", action="append", default=[], metavar="NAME=VALUE", help="recorded as written")
+    flag("--env-from", action="append", default=[], metavar="NAME", help="recorded by name only")
+    flag(
+        "--command",
+        nargs=argparse.REMAINDER,
+        dest="argv",
+        metavar="ARG",
+        help="last: program and arguments; {artifact} is the path of the bytes",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

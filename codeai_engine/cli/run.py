@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from codeai_engine.cli.exits import DONE, FAILED, say, write
+from codeai_engine.cli.exits import DONE, FAILED, exit_of_verdicts, say, write
 from codeai_engine.cli.result import print_result
 from codeai_engine.cli.signals import until_signal
 from codeai_engine.engine import open_engine
@@ -18,11 +18,16 @@ from codeai_engine.spec import load_spec
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from codeai_engine.runtime.check import CheckOutcome
     from codeai_engine.runtime.request import FanoutOutcome, FanoutRequest
 
 
 def execute(options: Namespace) -> int:
-    """Run the spec and return the exit code: 0 when every branch succeeded, else 1."""
+    """Run the spec and return the exit code.
+
+    0 when every branch succeeded and every check passed; 3 when a check ended in ERROR or
+    INCONCLUSIVE; else 1.
+    """
     request = load_spec(options.spec)
     ledger = Path(options.ledger)
     code, outcome = anyio.run(_run, request, ledger)
@@ -32,7 +37,7 @@ def execute(options: Namespace) -> int:
     if options.json:
         write(json.dumps(_as_json(outcome, ledger)) + "\n", sys.stdout.write)
     else:
-        print_result(ledger, outcome.fanout_id)
+        print_result(ledger, outcome)
     return code
 
 
@@ -43,7 +48,8 @@ async def _run(request: FanoutRequest, ledger: Path) -> tuple[int, FanoutOutcome
         async def body() -> int:
             nonlocal outcome
             outcome = await engine.run_fanout(request, on_step=say_step)
-            return DONE if set(outcome.statuses) <= {"succeeded"} else FAILED
+            code = DONE if set(outcome.statuses) <= {"succeeded"} else FAILED
+            return max(code, exit_of_verdicts(check.verdict for check in outcome.checks))
 
         code = await until_signal(engine, body)
         if outcome is None:
@@ -71,4 +77,20 @@ def _as_json(outcome: FanoutOutcome, ledger: Path) -> dict[str, object]:
             }
             for branch in outcome.branches
         ],
+        "checks": [check_as_json(check) for check in outcome.checks],
+    }
+
+
+def check_as_json(check: CheckOutcome) -> dict[str, object]:
+    """Return how a check ended, in the words of the record."""
+    return {
+        "check_id": check.check_id,
+        "verdict": check.verdict,
+        "binding_status": check.binding.status,
+        "artifact_binding_status": check.artifact_binding.status,
+        "invocations": check.invocations,
+        "exit_code": check.result.exit_code,
+        "error": check.error,
+        "inconclusive_reason": check.result.inconclusive_reason,
+        "state_after": check.state_after,
     }

@@ -1,7 +1,4 @@
-"""Claims, checks and decisions as a ledger holds them.
-
-This release reads them from any ledger; running checks comes with its own module.
-"""
+"""Claims, checks and decisions as a ledger holds them."""
 
 from __future__ import annotations
 
@@ -215,6 +212,28 @@ class CheckRequested(Payload):
     environment_hash: str | None = None
     verdict_policy: Json | None = None
     materialized_artifact_path: str | None = None
+    # Ours: names of inherited variables with keyed digests of their values, never the values;
+    # how the state is read; where the check comes from, and the lineage that follows from it.
+    environment_from: Json | None = None
+    environment_key_id: str | None = None
+    inherited_environment_artifact: Json | None = None
+    isolation: str | None = None
+    state: Json | None = None
+    metadata: Json | None = None
+    source_call_id: str | None = None
+    source_artifact_id: str | None = None
+
+
+class CheckStarted(Payload):
+    """`check.started` (ours): durable before the verifier is invoked; one for each invocation."""
+
+    KIND: ClassVar[str] = "check.started"
+
+    check_id: str
+    attempt_id: str | None = None
+    session_id: str | None = None
+    executor: str | None = None
+    argv: list[str] | None = None
 
 
 class CheckCompleted(Payload):
@@ -245,6 +264,18 @@ class CheckCompleted(Payload):
     declared_verdict_policy: Json | None = None
     verifier_identity: Json | None = None
     verification_version: str | None = None
+    # Ours: a second reading of the state, what was seen of consumption and probes, and how much of
+    # the output stands inline and in the artifacts.
+    state_after: Json | None = None
+    consumption: Json | None = None
+    probes: Json | None = None
+    stdout_truncated: bool | None = None
+    stdout_bytes: int | None = None
+    stderr_truncated: bool | None = None
+    stderr_bytes: int | None = None
+    # Its lineage: what a command wrote may quote the output that it was given.
+    source_call_id: str | None = None
+    source_artifact_id: str | None = None
 
 
 ClaimPayloads = (
@@ -262,5 +293,6 @@ ClaimPayloads = (
     | DecisionRecorded
     | DecisionRefused
     | CheckRequested
+    | CheckStarted
     | CheckCompleted
 )

@@ -3,6 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from codeai_engine.domain.check_view import CheckView
+
+Step = Literal["recorded", "attempt", "refused attempt", "evidence", "status", "passage", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEntry:
+    """One thing that happened to a claim, in the order of the ledger.
+
+    Args:
+        step: What it is; `other` is a kind that moves nothing, named by `kind`.
+        check: The check that it refers to, from which every verdict here is read; None where the
+            ledger has no completion of it.
+        admitted: Whether an attempt is evidence; None for what is no attempt.
+        why: Why it is not admitted, or moves nothing.
+        effect: What it set: a class, a status, or what a passage says; None where it set nothing.
+    """
+
+    sequence: int
+    step: Step
+    kind: str
+    actor_id: str
+    check_id: str | None = None
+    check: CheckView | None = None
+    completed_event_id: str | None = None
+    admitted: bool | None = None
+    why: str | None = None
+    effect: str | None = None
+    statement: str | None = None
+
+    @property
+    def verdict(self) -> str | None:
+        """The verdict, read from the check."""
+        return self.check.verdict if self.check else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +50,11 @@ class ClaimView:
         recordings: How often it was recorded; 0 where only checks name it.
         attempted: Checks with a verification attempt on it, in order.
         refused: Checks whose attempt on it was refused.
+        actor_id: Who recorded it last.
+        history: Everything that happened to it.
+        standing: Where it stands by its admissible attempts: `unresolved`, `supported`, `refuted`
+            or `contested`; None where the checks were not read.
+        disagreement: Where the recorded class and status say something else than the standing.
     """
 
     claim_id: str
@@ -25,6 +67,10 @@ class ClaimView:
     recorded: int | None = None
     attempted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    actor_id: str | None = None
+    history: tuple[ClaimEntry, ...] = ()
+    standing: str | None = None
+    disagreement: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +94,7 @@ class StandingView:
     refuting: tuple[str, ...]
     statement: str | None = None
     quote: str | None = None
+    history: tuple[ClaimEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +114,8 @@ class ClaimsView:
     Args:
         items: Recorded claims in order of first mention.
         standings: Extracted claims.
-        counts: Events by kind.
+        counts: Events by kind, among those read.
+        total: How many recordings the ledger holds, where only the newest were read.
     """
 
     items: tuple[ClaimView, ...]
@@ -76,37 +124,4 @@ class ClaimsView:
     refusals: tuple[RefusalView, ...]
     counts: dict[str, int]
     unread: tuple[tuple[int, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CheckView:
-    """One completed check; `requested` is None where its request is not in the ledger."""
-
-    check_id: str
-    sequence: int
-    verdict: str | None
-    binding_status: str | None = None
-    artifact_binding_status: str | None = None
-    error: str | None = None
-    inconclusive_reason: str | None = None
-    exit_code: int | None = None
-    requested: int | None = None
-    claim_ids: tuple[str, ...] = ()
-    command: tuple[str, ...] = ()
-    target: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChecksView:
-    """The checks of a ledger.
-
-    Args:
-        items: Completed checks by sequence.
-        requested: How many were requested.
-        unanswered: Ids of requested checks without a completion, once for each request.
-    """
-
-    items: tuple[CheckView, ...]
-    requested: int
-    unanswered: tuple[str, ...] = ()
-    unread: tuple[tuple[int, str], ...] = ()
+    total: int | None = None

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from codeai_engine.queries.artifacts import read_artifact_facts
 from codeai_engine.queries.attempts import read_attempts, read_unfinished_calls
-from codeai_engine.queries.claims import read_checks, read_claims, read_packages
+from codeai_engine.queries.claims import (
+    read_check,
+    read_checks,
+    read_claim,
+    read_claims,
+    read_packages,
+)
 from codeai_engine.queries.events import read_event, read_events, read_kinds, read_unattached
 from codeai_engine.queries.fanouts import read_fanout, read_fanouts
 from codeai_engine.queries.overview import read_overview
@@ -15,7 +21,9 @@ from codeai_engine.queries.overview import read_overview
 __all__ = [
     "read_artifact_facts",
     "read_attempts",
+    "read_check",
     "read_checks",
+    "read_claim",
     "read_claims",
     "read_event",
     "read_events",

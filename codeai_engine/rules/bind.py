@@ -6,12 +6,12 @@ order, joined by exactly two line feeds (PEER_FORMAT section 5).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from codeai_engine.digests import sha256_hex
 from codeai_engine.domain.call import InputPart, ModelInput
 from codeai_engine.errors import RenderBindingError
+from codeai_engine.rules.pointer import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _SEPARATOR = b"\n\n"
 # Where a body carries the input if its manifest names no place: chat, responses, commands.
 _DIALECTS = ("/messages/0/content", "/input", "/stdin")
-_ARRAY_INDEX = re.compile("0|[1-9][0-9]{0,8}")
-_BAD_ESCAPE = re.compile("~(?![01])")
 
 
 def prompt_hash(instruction: str, prompt: str) -> str:
@@ -72,7 +70,7 @@ def carried_text(body: Mapping[str, Any], pointer: str | None) -> str | None:
         pointer: JSON pointer (RFC 6901) to the text; None tries the dialects we know.
     """
     for place in _DIALECTS if pointer is None else (pointer,):
-        found = _resolve(body, place)
+        found = resolve(body, place)
         if isinstance(found, str):
             return found
     return None
@@ -100,22 +98,6 @@ def _first_difference(expected: bytes, found: bytes) -> int:
         if one != other:
             return offset
     return min(len(expected), len(found))
-
-
-def _resolve(document: object, pointer: str) -> object:
-    """Return what a JSON pointer points to, None where nothing is there or it is not a pointer."""
-    if (pointer and not pointer.startswith("/")) or _BAD_ESCAPE.search(pointer):
-        return None
-    found = document
-    for token in pointer.split("/")[1:]:
-        key = token.replace("~1", "/").replace("~0", "~")  # in this order: RFC 6901, section 4
-        if isinstance(found, dict):
-            found = found.get(key)
-        elif isinstance(found, list) and _ARRAY_INDEX.fullmatch(key) and int(key) < len(found):
-            found = found[int(key)]
-        else:
-            return None
-    return found
 
 
 def _utf8(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Claims and checks as the peer folds them, for every ledger (PEER_FORMAT 4, DESIGN 9).
+"""Claims as the peer folds them, for every ledger (PEER_FORMAT 4, DESIGN 9).
 
 Two paths that do not see each other: recorded claims with their evidence and status events, and
 extracted claims whose standing is read from recorded evidence alone.
@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from codeai_engine.domain.claim import (
-    CheckCompleted,
-    CheckRequested,
+    ClaimCheckInconclusive,
     ClaimEvidence,
     ClaimEvidenceRecorded,
     ClaimExtracted,
@@ -23,8 +22,7 @@ from codeai_engine.domain.claim import (
     Refusal,
 )
 from codeai_engine.domain.claim_view import (
-    ChecksView,
-    CheckView,
+    ClaimEntry,
     ClaimsView,
     ClaimView,
     DanglingView,
@@ -32,13 +30,14 @@ from codeai_engine.domain.claim_view import (
     StandingView,
 )
 from codeai_engine.domain.peer import TaskAcceptanceRejected
-from codeai_engine.rules.fold_event import open_event, problems, reads
+from codeai_engine.rules.fold_event import open_event, problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from codeai_engine.domain.claim_view import Step
     from codeai_engine.domain.view import EventRow
-    from codeai_engine.rules.fold_event import OpenedEvent, Read
+    from codeai_engine.rules.fold_event import OpenedEvent
 
 CLAIM_KINDS = (
     "claim.recorded",
@@ -56,7 +55,8 @@ CLAIM_KINDS = (
     "decision.refused",
     "task.acceptance_rejected",
 )
-CHECK_KINDS = ("check.requested", "check.completed")
+_DANGLING = "moves nothing: nobody had recorded this claim"
+_UNEXTRACTED = "moves nothing: nobody had extracted this claim"
 _ATTRIBUTED = "E1_ATTRIBUTED"  # the class of an extracted claim that nothing supports
 
 
@@ -68,6 +68,8 @@ class _Claims:
     dangling: list[DanglingView] = field(default_factory=list)
     extracted: dict[str, ClaimExtracted] = field(default_factory=dict)
     evidence: dict[str, list[ClaimEvidenceRecorded]] = field(default_factory=dict)
+    histories: dict[str, list[ClaimEntry]] = field(default_factory=dict)
+    sources: dict[str, list[ClaimEntry]] = field(default_factory=dict)
 
     def item(self, claim_id: str) -> ClaimView:
         """Return the claim, known or not."""
@@ -82,21 +84,36 @@ class _Claims:
             case ClaimEvidence() | ClaimStatus():
                 self._effect(row, payload)
             case ClaimVerificationAttempted():
+                entry = _entry(row, "attempt", payload.check_id)
+                completed_id = payload.check_completed_event_id
+                self._enter(payload.claim_id, replace(entry, completed_event_id=completed_id))
                 known = self.item(payload.claim_id)
                 attempted = (*known.attempted, payload.check_id or "")
                 self.items[payload.claim_id] = replace(known, attempted=attempted)
             case ClaimVerificationAttemptRefused():
+                entry = _entry(row, "refused attempt", payload.check_id)
+                self._enter(payload.claim_id, replace(entry, why=payload.reason, admitted=False))
                 known = self.item(payload.claim_id)
                 refused = (*known.refused, payload.check_id or "")
                 self.items[payload.claim_id] = replace(known, refused=refused)
             case ClaimExtracted():
                 self.extracted.setdefault(payload.claim_id, payload)
+                entry = replace(_entry(row, "recorded"), statement=payload.statement)
+                self.sources.setdefault(payload.claim_id, []).append(entry)
+            case ClaimCheckInconclusive() if payload.claim_id is not None:
+                self._enter(payload.claim_id, _entry(row, "other", payload.check_id))
             case ClaimEvidenceRecorded():
                 self._recorded_evidence(row, payload)
             case _:
                 pass  # counted, and shown among the events
 
+    def _enter(self, claim_id: str, entry: ClaimEntry) -> None:
+        self.histories.setdefault(claim_id, []).append(entry)
+
     def _recorded(self, row: EventRow, payload: ClaimRecorded) -> None:
+        sets = _sets(payload.evidence_class, payload.status)
+        entry = replace(_entry(row, "recorded"), statement=payload.statement, effect=sets)
+        self._enter(payload.claim_id, entry)
         known = self.item(payload.claim_id)
         self.items[payload.claim_id] = replace(
             known,
@@ -107,11 +124,19 @@ class _Claims:
             source_call_id=payload.source_call_id,
             task_id=payload.task_id,
             recorded=row.sequence,
+            actor_id=row.actor_id,
         )
 
     def _effect(self, row: EventRow, payload: ClaimEvidence | ClaimStatus) -> None:
         known = self.item(payload.claim_id)
-        if not known.recordings:
+        moves = bool(known.recordings)
+        is_evidence = isinstance(payload, ClaimEvidence)
+        evidence = payload.evidence_class if isinstance(payload, ClaimEvidence) else None
+        entry = _entry(row, "evidence" if is_evidence else "status", payload.check_id)
+        effect = _sets(evidence, payload.status) if moves else None
+        why = None if moves else _DANGLING
+        self._enter(payload.claim_id, replace(entry, effect=effect, why=why))
+        if not moves:
             self._dangle(row, payload.claim_id, payload.check_id)
             return
         evidence_class = known.evidence_class
@@ -121,7 +146,16 @@ class _Claims:
         self.items[payload.claim_id] = replace(known, status=status, evidence_class=evidence_class)
 
     def _recorded_evidence(self, row: EventRow, payload: ClaimEvidenceRecorded) -> None:
-        if payload.claim_id not in self.extracted:
+        is_known = payload.claim_id in self.extracted
+        entry = replace(
+            _entry(row, "passage", payload.check_id),
+            completed_event_id=payload.check_completed_event_id,
+            effect=f"{payload.verdict} by {payload.kind}" if is_known else None,
+            why=None if is_known else _UNEXTRACTED,
+            statement=payload.passage,
+        )
+        self.sources.setdefault(payload.claim_id, []).append(entry)
+        if not is_known:
             self._dangle(row, payload.claim_id, payload.check_id)
             return
         self.evidence.setdefault(payload.claim_id, []).append(payload)
@@ -137,10 +171,16 @@ def fold_claims(rows: Iterable[EventRow]) -> ClaimsView:
     for event in events:
         state.take(event)
     return ClaimsView(
-        items=tuple(state.items.values()),
+        items=tuple(
+            replace(item, history=tuple(state.histories.get(item.claim_id, ())))
+            for item in state.items.values()
+        ),
         dangling=tuple(state.dangling),
         standings=tuple(
-            _standing(claim, state.evidence.get(claim_id, ()))
+            replace(
+                _standing(claim, state.evidence.get(claim_id, ())),
+                history=tuple(state.sources.get(claim_id, ())),
+            )
             for claim_id, claim in state.extracted.items()
         ),
         refusals=tuple(_refusals(events)),
@@ -149,33 +189,13 @@ def fold_claims(rows: Iterable[EventRow]) -> ClaimsView:
     )
 
 
-def fold_checks(rows: Iterable[EventRow]) -> ChecksView:
-    """Fold the events of `CHECK_KINDS`.
+def _entry(row: EventRow, step: Step, check_id: str | None = None) -> ClaimEntry:
+    return ClaimEntry(row.sequence, step, row.kind, row.actor_id, check_id)
 
-    A completion belongs to the request that it names as its cause, since check ids repeat; one
-    without a cause belongs to the last request of its id before it.
-    """
-    events = _in_order(rows)
-    requested = reads(events, CheckRequested)
-    by_event_id = {request.row.event_id: request for request in requested}
-    answered: set[int] = set()
-    items: list[CheckView] = []
-    for completed in reads(events, CheckCompleted):
-        cause = completed.row.causation_id
-        request = by_event_id.get(cause) if cause else _earlier_request(completed, requested)
-        if request is not None:
-            answered.add(request.row.sequence)
-        items.append(_check_view(completed, request))
-    return ChecksView(
-        items=tuple(items),
-        requested=sum(event.row.kind == CheckRequested.KIND for event in events),
-        unanswered=tuple(
-            request.payload.check_id
-            for request in requested
-            if request.row.sequence not in answered
-        ),
-        unread=problems(events),
-    )
+
+def _sets(evidence_class: str | None, status: str | None) -> str | None:
+    """Return what an event sets, in one text; None where it sets nothing."""
+    return ", ".join(word for word in (evidence_class, status) if word) or None
 
 
 def _in_order(rows: Iterable[EventRow]) -> tuple[OpenedEvent, ...]:
@@ -213,34 +233,3 @@ def _refusals(events: Iterable[OpenedEvent]) -> Iterable[RefusalView]:
                 subject_id=event.row.stream_id,
                 reasons=tuple(event.payload.reasons or ()),
             )
-
-
-def _earlier_request(
-    completed: Read[CheckCompleted], requested: Sequence[Read[CheckRequested]]
-) -> Read[CheckRequested] | None:
-    before = [
-        request
-        for request in requested
-        if request.payload.check_id == completed.payload.check_id
-        and request.row.sequence < completed.row.sequence
-    ]
-    return before[-1] if before else None
-
-
-def _check_view(completed: Read[CheckCompleted], request: Read[CheckRequested] | None) -> CheckView:
-    payload = completed.payload
-    asked = request.payload if request else None
-    return CheckView(
-        check_id=payload.check_id,
-        sequence=completed.row.sequence,
-        verdict=payload.verdict,
-        binding_status=payload.binding_status,
-        artifact_binding_status=payload.artifact_binding_status,
-        error=payload.error,
-        inconclusive_reason=payload.inconclusive_reason,
-        exit_code=payload.exit_code,
-        requested=request.row.sequence if request else None,
-        claim_ids=tuple((asked.claim_ids if asked else None) or ()),
-        command=tuple((asked.command if asked else None) or ()),
-        target=asked.target if asked else None,
-    )

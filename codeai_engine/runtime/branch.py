@@ -73,11 +73,17 @@ class Branch:
         self.fanout = fanout
         self.request = request
         self.outcome: BranchOutcome | None = None
+        self.output: ArtifactDraft | None = None  # what it answered, once that is durable
         self._base = base
         self._call = CallRecord(fanout, request)
         self._compilation: Compilation | None = None
         self._attempt: Attempt | None = None
         self._pending: list[EventDraft] = []  # drafted, to be committed with what comes next
+
+    @property
+    def actor_id(self) -> str:
+        """Who its events are by."""
+        return self._call.actor_id
 
     @property
     def prompt(self) -> str:
@@ -315,6 +321,7 @@ class Branch:
             reason=reason,
             answer=answer,
         )
+        self.output = answer.output
 
     async def _record_end(self, error: BaseException, cause: str | None) -> None:
         """Record how a branch ended that nothing else recorded."""

@@ -6,7 +6,7 @@ under a bound, each inside its guard; the completion carries every status (DESIG
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -22,6 +22,8 @@ from codeai_engine.errors import AppendConflict, LedgerError, SpecError
 from codeai_engine.ledger.writer import Absent
 from codeai_engine.runtime.base import resolve_base
 from codeai_engine.runtime.branch import RECORD_SECONDS, Branch
+from codeai_engine.runtime.branch_checks import BranchChecks, planned_of_branches
+from codeai_engine.runtime.planned import pin_states
 from codeai_engine.runtime.record import FanoutContext
 from codeai_engine.runtime.request import (
     BranchOutcome,
@@ -46,6 +48,7 @@ class BegunFanout:
 
     context: FanoutContext
     branches: list[Branch]
+    checks: BranchChecks
 
 
 async def sealed_fanout(request: FanoutRequest, run: RunContext) -> FanoutOutcome:
@@ -56,12 +59,13 @@ async def sealed_fanout(request: FanoutRequest, run: RunContext) -> FanoutOutcom
         run: The ledger, the clock, the ids and the session to run with.
 
     Returns:
-        One outcome per branch, in the order of the request.
+        One outcome per branch and check, in the order of the request.
 
     Raises:
         SpecError: The request cannot be run; nothing was written.
         LedgerError: The ledger refuses; what was acknowledged stands.
     """
+    request = replace(request, checks=await pin_states(request.checks, request.source))
     return await collect_fanout(await begin_fanout(request, run))
 
 
@@ -71,7 +75,7 @@ async def begin_fanout(
     """Resolve the base, compile every branch, and commit the request with all of it.
 
     Args:
-        request: What to ask, of whom, over which base.
+        request: What to ask, of whom, over which base; the states of its checks are pinned.
         run: What to run with.
         preamble: Events that commit before the request, such as `session.started`.
 
@@ -83,39 +87,47 @@ async def begin_fanout(
     base = await resolve_base(request, run.ledger)
     context = FanoutContext(request=request, fanout_id=run.ids.new_id(), run=run)
     branches = [Branch(context, branch, base) for branch in request.branches]
+    checks = BranchChecks(context, await planned_of_branches(context))
     await _record_request(context, branches, list(preamble))
-    return BegunFanout(context, branches)
+    return BegunFanout(context, branches, checks)
 
 
 async def collect_fanout(fanout: BegunFanout) -> FanoutOutcome:
-    """Run the branches and commit the completion with every status.
+    """Run the branches, check each as soon as it completes, and commit every status.
 
     Raises:
         LedgerError: The ledger refuses; what was acknowledged stands.
     """
     context, branches = fanout.context, fanout.branches
     try:
-        await _run(branches, context.request.concurrency)
+        await _run(branches, fanout.checks, context.request.concurrency)
     finally:
         if all(branch.outcome is not None for branch in branches):
             with anyio.CancelScope(shield=True), anyio.fail_after(RECORD_SECONDS):
                 statuses = [outcome.status for outcome in _outcomes(branches)]
                 await context.append([context.completed(statuses)])
-    return FanoutOutcome(context.fanout_id, _outcomes(branches))
+    return FanoutOutcome(context.fanout_id, _outcomes(branches), fanout.checks.outcomes)
 
 
-async def _run(branches: list[Branch], concurrency: int) -> None:
+async def _run(branches: list[Branch], checks: BranchChecks, concurrency: int) -> None:
     limiter = anyio.CapacityLimiter(concurrency)
     try:
         async with anyio.create_task_group() as group:
             for branch in branches:
-                group.start_soon(branch.run, limiter)
+                group.start_soon(_run_one, branch, checks, limiter)
     except BaseExceptionGroup as failures:
         # Guards let nothing but the ledger's own refusal through: say it plainly.
         refusal = _first_refusal(failures)
         if refusal is None:
             raise
         raise refusal from failures
+
+
+async def _run_one(branch: Branch, checks: BranchChecks, limiter: anyio.CapacityLimiter) -> None:
+    try:
+        await branch.run(limiter)
+    finally:
+        await checks.run(branch)  # also where it was cancelled: then each is recorded as that
 
 
 def _first_refusal(failures: BaseExceptionGroup[BaseException]) -> LedgerError | None:

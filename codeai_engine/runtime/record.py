@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -39,6 +39,10 @@ def _caller() -> str:
     return "caller"
 
 
+def _no_key() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """What a run is carried out with.
@@ -47,6 +51,9 @@ class RunContext:
         session_id: The session that the run's attempts belong to.
         on_step: Told the name of a branch and the step it reached; for progress only.
         stop_cause: Why a cancellation from outside happens: `signal` or `caller`.
+        ledger_key: The ledger's secret key for digests of a check's environment, None without.
+        taken_claim_ids: Ids given to claims that are not recorded yet; shared by a session's runs.
+        taken_check_ids: Likewise of checks.
     """
 
     ledger: Ledger
@@ -55,6 +62,9 @@ class RunContext:
     session_id: str
     on_step: Callable[[str, str], None] = say_nothing
     stop_cause: Callable[[], str] = _caller
+    ledger_key: Callable[[], bytes | None] = _no_key
+    taken_claim_ids: set[str] = field(default_factory=set)
+    taken_check_ids: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

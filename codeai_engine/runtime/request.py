@@ -10,12 +10,15 @@ from codeai_engine.digests import refuse_unless_interoperable
 from codeai_engine.domain.context import Actor, CandidateKind, Provenance, Seal
 from codeai_engine.domain.fanout import ADMIT_RECORDED
 from codeai_engine.errors import PayloadRefused, SpecError
+from codeai_engine.runtime.planned import refuse_unfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from codeai_engine.adapters.base import Adapter
     from codeai_engine.domain.events import ArtifactDraft
+    from codeai_engine.runtime.check import CheckOutcome
+    from codeai_engine.runtime.planned import PlannedCheck, PlannedClaim
 
 ItemKey = tuple[CandidateKind, str]
 BranchStatus = Literal["succeeded", "failed", "cancelled"]
@@ -97,6 +100,8 @@ class FanoutRequest:
         concurrency: How many branches run at once.
         timeout_s: Deadline of one attempt, in seconds.
         source: What the request was read from, for error messages.
+        claims: What branches say of their own work, or the spec says of it.
+        checks: What runs when a branch completes.
     """
 
     task_id: str
@@ -115,6 +120,8 @@ class FanoutRequest:
     blind_until_collected: bool = True
     spec_sha256: str | None = None
     source: str = "request"
+    claims: tuple[PlannedClaim, ...] = ()
+    checks: tuple[PlannedCheck, ...] = ()
 
     def is_required(self, item: BaseItem) -> bool:
         """Return whether compiling must fail when `item` cannot be selected."""
@@ -136,10 +143,11 @@ class BranchOutcome:
 
 @dataclass(frozen=True, slots=True)
 class FanoutOutcome:
-    """How a fan-out ended: one outcome per branch, in the order of the request."""
+    """How a fan-out ended: one outcome per branch and check, in the order of the request."""
 
     fanout_id: str
     branches: tuple[BranchOutcome, ...]
+    checks: tuple[CheckOutcome, ...] = ()
 
     @property
     def statuses(self) -> list[BranchStatus]:
@@ -176,6 +184,8 @@ def refuse_malformed(request: FanoutRequest) -> None:
     for kind, item_id in sorted((request.required or frozenset()) - offered):
         raise SpecError(source, "fanout.required", f"{kind} {item_id} is not in base")
     _refuse_over_budget(request)
+    names = [branch.name for branch in request.branches]
+    refuse_unfit(source, request.claims, request.checks, names)
     for branch in request.branches:
         for field_name, value in (("variant", branch.variant), ("parameters", branch.parameters)):
             try:

@@ -1,6 +1,6 @@
 """The scene of the demo: three real reviewers, one versioned paragraph with its source pack.
 
-Three fan-outs in one ledger (seed "Blind Before You Compare"):
+Four fan-outs in one ledger (seed "Blind Before You Compare"):
 
 1. *review*: the reviewers answer, and none can have seen another through its inputs.
 2. *controls*: one note is declared to come from a sibling call. The seal excludes it where that
@@ -9,6 +9,7 @@ Three fan-outs in one ledger (seed "Blind Before You Compare"):
    its bytes left.
 3. *refusal*: the same note as a required base item under a seal that forbids it. Every branch is
    refused loudly, and nothing is sent.
+4. *checked*: two authors say that they are done, and real commands look (`demo_checks.py`).
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
-from codeai_engine.adapters.command import find_program
 from codeai_engine.adapters.registry import make_adapter
 from codeai_engine.domain.context import Actor, Seal
 from codeai_engine.domain.events import ArtifactDraft
+from codeai_engine.processes import find_program
 from codeai_engine.runtime.request import BaseItem, BranchRequest, FanoutRequest
+from codeai_engine.studies.demo_checks import TASK_ID, checked
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from codeai_engine.engine import Engine
     from codeai_engine.runtime.request import FanoutOutcome
 
-TASK_ID = "review-of-the-build-cache-paragraph"
 INSTRUCTION = "You review one paragraph against its source pack."
 QUESTION = "Name every error in the paragraph, one a line. Do not rewrite it."
 COPIED = 'One reviewer already wrote: "recieve" should be "receive".'
@@ -180,7 +181,7 @@ async def run_scene(
     ids: IdSource,
     on_step: Callable[[str, str], None],
 ) -> tuple[FanoutOutcome, ...]:
-    """Run the three fan-outs on one engine and return how they ended.
+    """Run the four fan-outs on one engine and return how they ended.
 
     Args:
         engine: Opened on the demo's ledger.
@@ -195,7 +196,9 @@ async def run_scene(
         broken = make_adapter("openai", settings)
         second = await engine.run_fanout(controls(tools, broken, ids), on_step=on_step)
     third = await engine.run_fanout(refusal(tools, ids), on_step=on_step)
-    return first, second, third
+    base = (base_item("paragraph"), base_item("sources"))
+    fourth = await engine.run_fanout(checked(base, ids), on_step=on_step)
+    return first, second, third, fourth
 
 
 @asynccontextmanager

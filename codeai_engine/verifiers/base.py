@@ -50,3 +50,15 @@ class Verifier(Protocol):
             VerifierError: Recorded as ERROR, as anything else it raises is.
         """
         ...
+
+
+@runtime_checkable
+class Foresees(Protocol):
+    """What a verifier may have besides: it knows of a request that it cannot even begin with.
+
+    The record then says so without an invocation (`check.started`).
+    """
+
+    def problem(self, request: CheckRequest) -> str | None:
+        """Return why the request cannot be begun with, None where it can be tried."""
+        ...

@@ -18,7 +18,10 @@ VERIFIERS = "codeai_engine.verifiers"
 BUILT_IN_RESOLVERS = {
     "file": "codeai_engine.verifiers.state:file_from_settings",
     "folder": "codeai_engine.verifiers.state:folder_from_settings",
+    "git": "codeai_engine.verifiers.command_state:git_from_settings",
+    "command": "codeai_engine.verifiers.command_state:command_from_settings",
 }
+BUILT_IN_VERIFIERS = {"command": "codeai_engine.verifiers.process:from_settings"}
 
 
 def resolver_kinds() -> Kinds:
@@ -27,8 +30,8 @@ def resolver_kinds() -> Kinds:
 
 
 def verifier_kinds() -> Kinds:
-    """Return what makes a verifier of each kind from its settings; none is ours yet."""
-    return factories(VERIFIERS, {})
+    """Return what makes a verifier of each kind from its settings."""
+    return factories(VERIFIERS, BUILT_IN_VERIFIERS)
 
 
 def make_resolver(kind: str, settings: Mapping[str, Any]) -> StateResolver:

@@ -21,7 +21,7 @@ CHUNK_BYTES = 1 << 20
 
 
 class Settings(Value):
-    """Of both resolvers: the file or folder, as the process sees it."""
+    """Of each of these resolvers: the file or folder, as the process sees it."""
 
     path: str
 
@@ -56,7 +56,7 @@ class FileDigest:
         Raises:
             VerifierError: It is not there, is no regular file, or cannot be read.
         """
-        return await anyio.to_thread.run_sync(_readable, _file_digest, self._path)
+        return await anyio.to_thread.run_sync(_readable, file_digest, self._path)
 
 
 class FolderDigest:
@@ -87,7 +87,13 @@ def _readable(digest: Any, path: Path) -> str:  # noqa: ANN401 - one of the two 
         raise VerifierError(f"the state of {path} cannot be read: {error.strerror}") from error
 
 
-def _file_digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes; reads it here and now.
+
+    Raises:
+        OSError: It cannot be read.
+        VerifierError: It is no regular file.
+    """
     if not stat.S_ISREG(path.stat().st_mode):  # opening a named pipe would wait for a writer
         raise VerifierError(f"the state of {path} cannot be read: it is no regular file")
     digest = sha256()
@@ -117,5 +123,5 @@ def _entry(path: Path) -> tuple[str, str]:
     if stat.S_ISDIR(mode):
         return "folder", ""
     if stat.S_ISREG(mode):
-        return "file", _file_digest(path)
+        return "file", file_digest(path)
     raise VerifierError(f"the state of {path} cannot be read: it is no file, folder or link")

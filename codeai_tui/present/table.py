@@ -23,6 +23,7 @@ class Column:
         right: Its content is set to the right, as numbers are.
         flexible: It takes what the others leave.
         from_width: It is shown only in a table at least this wide.
+        below: It is shown only in a table narrower than this, in place of what has no room there.
     """
 
     title: str
@@ -30,6 +31,7 @@ class Column:
     right: bool = False
     flexible: bool = False
     from_width: int = 0
+    below: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,11 @@ class Row:
 
 def lay_out(columns: Sequence[Column], width: int) -> tuple[tuple[int, int], ...]:
     """Return `(index, cells)` of the columns that are shown in a table of `width` cells."""
-    shown = [index for index, column in enumerate(columns) if width >= column.from_width]
+    shown = [
+        index
+        for index, column in enumerate(columns)
+        if width >= column.from_width and not (column.below and width >= column.below)
+    ]
     flexible = [index for index in shown if columns[index].flexible]
     taken = sum(columns[index].width for index in shown) + 2 * (len(shown) - 1)
     share, rest = divmod(max(width - taken, 0), len(flexible)) if flexible else (0, 0)
@@ -85,12 +91,12 @@ def row_text(row: Row) -> str:
 
 
 def text_table(columns: Sequence[Column], rows: Sequence[Row]) -> list[Line]:
-    """Return a table for a pipe: every column, as wide as its widest cell."""
-    widths = [
-        max([len(column.title), *(len(plain(row.cells[index])) for row in rows)])
+    """Return a table for a pipe: every column of a wide one, as wide as its widest cell."""
+    layout = tuple(
+        (index, max([len(column.title), *(len(plain(row.cells[index])) for row in rows)]))
         for index, column in enumerate(columns)
-    ]
-    layout = tuple(enumerate(widths))
+        if not column.below
+    )
     return [
         header_line(columns, layout),
         *(row_line(columns, row, layout, colour=False) for row in rows),

@@ -121,6 +121,8 @@ PLACES: tuple[tuple[str, str, Place | None], ...] = (
     ("f", "fan-outs", Place("fanouts")),
     ("b", "branches of the fan-out at hand", None),
     ("e", "events", Place("events")),
+    ("c", "checks", Place("checks")),
+    ("k", "claims", Place("claims")),
 )
 
 

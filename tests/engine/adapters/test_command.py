@@ -13,9 +13,10 @@ import pytest
 from pydantic import ValidationError
 
 from codeai_engine.adapters.base import CallInput, Observation
-from codeai_engine.adapters.command import CommandAdapter, find_program, from_settings
+from codeai_engine.adapters.command import CommandAdapter, from_settings
 from codeai_engine.digests import sha256_hex, text_digest
 from codeai_engine.errors import PrepareError, ProviderError, SendError
+from codeai_engine.processes import find_program
 from tests.engine.adapters.wires import Holders, WatchedWire
 
 if TYPE_CHECKING:

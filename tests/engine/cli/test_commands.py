@@ -85,16 +85,17 @@ def test_init_touches_nothing_that_is_there(example: Path) -> None:
 
 def test_a_failed_branch_is_exit_code_1(example: Path) -> None:
     spec = example / "spec.toml"
-    spec.write_text(spec.read_text().replace('"import sys; print(', '"import sys; exit('))
+    spec.write_text(spec.read_text().replace('"import sys; [print(', '"import sys; exit(3); ['))
     done = engine("run", str(spec), "--ledger", str(example / "ledger.db"))
     assert done.returncode == 1
-    assert "A: failed" in done.stderr
+    assert "B: failed" in done.stderr
+    assert "A: check is-a-count: PASS" in done.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_console_that_is_not_utf8_gets_replacements(example: Path, encoding: str) -> None:
     spec = example / "spec.toml"
-    spec.write_text(spec.read_text().replace('name = "A"', 'name = "\U0001f600"'))
+    spec.write_text(spec.read_text().replace('= "A"', '= "\U0001f600"'))
     done = engine(
         "run", str(spec), "--ledger", str(example / "l.db"), PYTHONIOENCODING=encoding, LANG="C"
     )

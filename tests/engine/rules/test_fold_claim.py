@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import permutations
 
 from codeai_engine.domain.view import EventRow
-from codeai_engine.rules.fold_claim import fold_checks, fold_claims
+from codeai_engine.rules.fold_check import fold_checks
+from codeai_engine.rules.fold_claim import fold_claims
 
 
 def row(

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from codeai_engine import open_engine, open_ledger, read_fanout, read_fanouts
+from codeai_engine import (
+    open_engine,
+    open_ledger,
+    read_check,
+    read_claim,
+    read_fanout,
+    read_fanouts,
+)
 from codeai_engine.adapters.local_model import LocalModelAdapter, fetch_model
 from codeai_engine.ambient import TimeOrderedIds
 from codeai_engine.errors import AdapterError
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from codeai_engine import FanoutView, LedgerReader
+    from codeai_engine import CheckView, ClaimView, FanoutView, LedgerReader
 
 SENTINEL = b"SENTINEL-7f3a"
 APP = "import sys; from codeai_tui.cli import main; sys.exit(main())"
@@ -122,6 +129,69 @@ def test_the_forbidden_base_item_is_refused_loudly_and_nothing_is_sent(
         assert branch.request_sha256 is None
 
 
+def claim(ledger: LedgerReader, claim_id: str) -> ClaimView:
+    found, _ = read_claim(ledger, claim_id)
+    assert found is not None
+    return found
+
+
+def check(ledger: LedgerReader, check_id: str) -> CheckView:
+    (found,) = read_check(ledger, check_id)
+    return found
+
+
+def test_the_author_says_it_is_corrected_and_the_command_that_looks_refutes_it(
+    ledger: LedgerReader,
+) -> None:
+    said, found = claim(ledger, "hasty-corrected"), check(ledger, "spelling-of-hasty")
+    assert said.statement == "Every misspelled word is corrected."
+    assert (said.actor_id, said.status, said.standing) == ("hasty-author", "refuted", "refuted")
+    assert (found.verdict, found.exit_code, found.artifact_binding_status) == ("FAIL", 65, "bound")
+    assert found.stdout is not None
+    assert "recieve ==> receive" in found.stdout.text
+
+
+def test_the_same_command_on_other_bytes_supports_the_same_sentence(ledger: LedgerReader) -> None:
+    hasty, careful = (check(ledger, f"spelling-of-{one}") for one in ("hasty", "careful"))
+    assert careful.command == hasty.command
+    assert careful.target != hasty.target
+    assert careful.verdict == "PASS"
+    said = claim(ledger, "careful-corrected")
+    assert said.statement == claim(ledger, "hasty-corrected").statement
+    assert (said.evidence_class, said.standing) == ("E3_REPRODUCED", "supported")
+
+
+def test_an_artifact_that_was_never_stored_is_an_attempt_and_no_evidence(
+    ledger: LedgerReader,
+) -> None:
+    found, said = check(ledger, "quota-sheet"), claim(ledger, "careful-quota")
+    assert (found.verdict, found.artifact_binding_status) == ("ERROR", "missing")
+    assert found.invocations == 0
+    assert said.attempted == ("quota-sheet",)
+    assert (said.status, said.evidence_class) == ("asserted", "E0_ASSERTED")
+    assert said.standing == "unresolved"
+
+
+def test_what_the_sources_do_not_settle_is_inconclusive_with_its_reason(
+    ledger: LedgerReader,
+) -> None:
+    found = check(ledger, "sources-say-when")
+    assert found.verdict == "INCONCLUSIVE"
+    assert "does not say when the cache was introduced" in (found.inconclusive_reason or "")
+    assert claim(ledger, "careful-introduced").standing == "unresolved"
+
+
+def test_a_command_that_never_opens_its_artifact_is_bound_and_passes_all_the_same(
+    ledger: LedgerReader,
+) -> None:
+    found = check(ledger, "not-opened")
+    assert (found.verdict, found.artifact_binding_status) == ("PASS", "bound")
+    assert found.invocations == 1
+    assert found.consumption is None  # supplied, not observed
+    # Named, adequacy not shown: the source pack says that eleven artifacts were lost.
+    assert claim(ledger, "hasty-nothing-lost").evidence_class == "E3_REPRODUCED"
+
+
 def test_the_command_plays_the_scene_and_names_the_ledger_last(tmp_path: Path) -> None:
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "PIP_NO_INDEX": "1"}
     environment["PIP_FIND_LINKS"] = str(tmp_path)
@@ -137,7 +207,13 @@ def test_the_command_plays_the_scene_and_names_the_ledger_last(tmp_path: Path) -
     assert "the local model is missing" in done.stderr
     assert "Traceback" not in done.stderr + done.stdout
     assert done.stdout.splitlines()[-1] == str(tmp_path / "demo" / "demo.db")
-    for words in ("Not established here", "REQUIRED_CONTEXT_MISSING", "orphan", "wire-observed"):
+    for words in (
+        "Not established here",
+        "REQUIRED_CONTEXT_MISSING",
+        "orphan",
+        "wire-observed",
+        "hasty-author",
+    ):
         assert words in done.stdout
 
 

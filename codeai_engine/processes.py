@@ -8,10 +8,14 @@ them open: with pipes of its own, asyncio then keeps us waiting for a program th
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import sys
+import sysconfig
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from io import FileIO
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -19,7 +23,7 @@ import anyio
 from codeai_engine.errors import ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from anyio.abc import Process
@@ -27,6 +31,30 @@ if TYPE_CHECKING:
 LINGER_S = 0.5  # how long what a program started may go on writing after the program has ended
 GRACE_S = 1.0  # from SIGTERM to SIGKILL
 CHUNK_BYTES = 65_536  # what a pipe holds
+
+
+def find_program(name: str, path: str | None = None) -> str | None:
+    """Return where a program is, None where it is not.
+
+    A bare name is looked for beside the running interpreter first, then on PATH, so that a virtual
+    environment need not be activated. A name with a folder in it is that file and no other.
+
+    Args:
+        name: As a command names it.
+        path: What to take for PATH; this process's when absent.
+    """
+    if PurePath(name).name != name:
+        return shutil.which(name)
+    beside = (str(Path(sys.executable).parent), sysconfig.get_path("scripts"))
+    return shutil.which(name, path=os.pathsep.join(beside)) or shutil.which(name, path=path)
+
+
+def signal_name(number: int) -> str:
+    """Return a signal as `signal 9 (SIGKILL)`."""
+    try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"signal {number}"
 
 
 @dataclass(slots=True)
@@ -78,8 +106,19 @@ class ProcessGroup:
             self._stack = stack.pop_all()
         return self
 
-    async def start(self, argv: Sequence[str]) -> None:
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """Start the program with the pipes.
+
+        Args:
+            argv: The program and its arguments; no shell is involved.
+            cwd: Where it runs; this process's folder when absent.
+            environment: All of its variables; this process's when absent.
 
         Raises:
             OSError: The system refuses; no instruction of the program ran.
@@ -91,6 +130,8 @@ class ProcessGroup:
                 stdin=self._child_stdin.fileno(),
                 stdout=self._child_stdout.fileno(),
                 stderr=self._child_stderr.fileno(),
+                cwd=cwd,
+                env=environment,
                 start_new_session=True,
             )
         # Without this the end of its output would never be seen.
