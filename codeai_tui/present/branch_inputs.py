@@ -87,10 +87,12 @@ def included_lines(branch: BranchView) -> tuple[Line, ...]:
         return (NOT_RECORDED,)
     if not included:
         return (line(("- nothing", "none")),)
-    return (
-        line(plural(len(included), "candidate")),
-        *(line(("· ", "muted"), *_candidate(entry)) for entry in included),
-    )
+    lines = [line(plural(len(included), "candidate"))]
+    for entry in included:
+        lines.append(line(("· ", "muted"), *_candidate(entry)))
+        if entry.provenance == "unknown":
+            lines.append(line(("  ○ unknown provenance", "open")))
+    return tuple(lines)
 
 
 def excluded_lines(branch: BranchView) -> tuple[Line, ...]:
@@ -272,8 +274,7 @@ def _entries(branch: BranchView, decision: str) -> list[TraceView]:
 def _candidate(entry: TraceView) -> Line:
     label = line(entry.name or short_id(entry.candidate_id))
     kind = line((f" {entry.kind}", "muted")) if entry.kind else ()
-    unknown = entry.decision == "included" and entry.provenance == "unknown"
-    return line(*label, *kind, *(line((" ○ unknown provenance", "open")) if unknown else ()))
+    return line(*label, *kind)
 
 
 def _provenance(entry: TraceView) -> Line:

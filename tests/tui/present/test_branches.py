@@ -68,7 +68,11 @@ def test_excluded_candidates_stand_with_their_reasons() -> None:
 
 def test_a_selected_candidate_of_unknown_provenance_is_marked() -> None:
     trace = (TraceView("note", "artifact", "included", "included", provenance="unknown"),)
-    assert "○ unknown provenance" in cell("included", trace=trace)[1]
+    assert cell("included", trace=trace) == [
+        "1 candidate",
+        "· note artifact",
+        "  ○ unknown provenance",
+    ]
 
 
 @pytest.mark.parametrize(
