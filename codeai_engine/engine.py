@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
@@ -15,10 +15,10 @@ from codeai_engine.adapters.base import close_adapter
 from codeai_engine.ambient import SystemClock, TimeOrderedIds
 from codeai_engine.domain.events import EventDraft
 from codeai_engine.domain.fanout import SessionEnded, SessionStarted
+from codeai_engine.errors import LedgerError
 from codeai_engine.ledger.memory import MemoryLedger
 from codeai_engine.ledger.writer import open_writer
 from codeai_engine.runtime.base import resolve_base
-from codeai_engine.runtime.branch import RECORD_SECONDS
 from codeai_engine.runtime.check_list import run_checks
 from codeai_engine.runtime.environment import read_ledger_key
 from codeai_engine.runtime.fanout import begin_fanout, collect_fanout
@@ -30,7 +30,7 @@ from codeai_engine.runtime.session import ProcessIdentity, read_process_identity
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from anyio.abc import TaskGroup, TaskStatus
+    from anyio.abc import TaskGroup
 
     from codeai_engine.ambient import Clock, IdSource
     from codeai_engine.domain.value import Payload
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from codeai_engine.runtime.check import CheckOutcome
     from codeai_engine.runtime.planned import ChecksRequest
     from codeai_engine.runtime.request import FanoutOutcome
+
+T = TypeVar("T")
+CLOSE_SECONDS = 5.0
 
 
 class Engine:
@@ -48,25 +51,28 @@ class Engine:
 
     Attributes:
         path: The ledger.
-        stop_cause: Why a cancellation from outside comes: `caller`, or `signal`.
-        end_reason: How the session ends when the block is left without an error.
     """
 
     def __init__(
-        self, path: Path, clock: Clock, ids: IdSource, identity: ProcessIdentity, tasks: TaskGroup
+        self,
+        path: Path,
+        clock: Clock,
+        ids: IdSource,
+        identity: ProcessIdentity,
+        tasks: TaskGroup,
+        stop_cause: Callable[[], str],
     ) -> None:
         self.path = path
-        self.stop_cause = "caller"
-        self.end_reason = "done"
         self._clock = clock
         self._ids = ids
         self._identity = identity
         self._tasks = tasks
+        self._stop_cause = stop_cause
         self._adapters: dict[int, object] = {}
         self._opening = anyio.Lock()
         self._beginning = anyio.Lock()
         self._closing = anyio.Event()
-        self._ledger: Ledger | None = None
+        self._held: _HeldLedger | None = None
         self._session_id = ids.new_id()
         self._is_begun = False
         self._taken_claim_ids: set[str] = set()
@@ -88,6 +94,11 @@ class Engine:
         refuse_malformed(request)
         for branch in request.branches:
             self._adapters[id(branch.adapter)] = branch.adapter
+        return await _in_a_task(partial(self._fanout, request, on_step))
+
+    async def _fanout(
+        self, request: FanoutRequest, on_step: Callable[[str, str], None] | None
+    ) -> FanoutOutcome:
         request = replace(request, checks=await pin_states(request.checks, request.source))
 
         async def look_ahead() -> None:
@@ -115,6 +126,11 @@ class Engine:
             LedgerError: The ledger refuses.
         """
         refuse_unfit(request.source, request.claims, request.checks, ())
+        return await _in_a_task(partial(self._checks, request, on_step))
+
+    async def _checks(
+        self, request: ChecksRequest, on_step: Callable[[str, str], None] | None
+    ) -> tuple[CheckOutcome, ...]:
         request = replace(request, checks=await pin_states(request.checks, request.source))
         run = self._run(await self._open(), on_step)
         async with self._beginning:
@@ -129,7 +145,7 @@ class Engine:
             clock=self._clock,
             ids=self._ids,
             session_id=self._session_id,
-            stop_cause=lambda: self.stop_cause,
+            stop_cause=self._stop_cause,
             ledger_key=partial(read_ledger_key, self.path),
             on_step=on_step or say_nothing,
             taken_claim_ids=self._taken_claim_ids,
@@ -138,20 +154,34 @@ class Engine:
 
     async def _open(self, look_ahead: Callable[[], Awaitable[None]] | None = None) -> Ledger:
         async with self._opening:
-            if self._ledger is None:
-                if look_ahead is not None and not self.path.exists():
+            if self._held is None:
+                if look_ahead is not None and not _may_exist(self.path):
                     await look_ahead()
                 # The writer lives in a task of the engine's own, so that it ends where it began,
                 # in whatever task a fan-out happens to be run.
-                self._ledger = await self._tasks.start(self._hold_ledger)
-        return self._ledger
+                self._held = _HeldLedger()
+                self._tasks.start_soon(self._hold_ledger, self._held)
+            held = self._held
+            await held.ready.wait()
+            if held.ledger is None:
+                self._held = None
+                raise held.refusal or LedgerError(f"{self.path} could not be opened")
+        return held.ledger
 
-    async def _hold_ledger(self, *, task_status: TaskStatus[Ledger]) -> None:
+    async def _hold_ledger(self, held: _HeldLedger) -> None:
         # Shielded: what a cancellation ends is recorded here, so this ends last, by `close`.
         with anyio.CancelScope(shield=True):
-            async with open_writer(self.path, clock=self._clock) as ledger:
-                task_status.started(ledger)
-                await self._closing.wait()
+            try:
+                async with open_writer(self.path, clock=self._clock) as ledger:
+                    held.ledger = ledger
+                    held.ready.set()
+                    await self._closing.wait()
+            except LedgerError as error:
+                if held.ledger is not None:
+                    raise
+                held.refusal = error
+            finally:
+                held.ready.set()
 
     def _session_started(self) -> EventDraft:
         return self._draft(
@@ -173,13 +203,23 @@ class Engine:
         Args:
             reason: `done`, `interrupted` or `failed`.
         """
-        with anyio.CancelScope(shield=True), anyio.move_on_after(RECORD_SECONDS):
-            for adapter in self._adapters.values():
+        held = self._held
+        try:
+            with anyio.CancelScope(shield=True):
+                try:
+                    if self._is_begun and held is not None and held.ledger is not None:
+                        ended = SessionEnded(session_id=self._session_id, reason=reason)
+                        await held.ledger.append([self._draft(ended)])
+                finally:
+                    await self._let_adapters_go()
+        finally:
+            self._closing.set()
+
+    async def _let_adapters_go(self) -> None:
+        for adapter in self._adapters.values():
+            # What an adapter cannot let go of in time ends with the process.
+            with anyio.move_on_after(CLOSE_SECONDS), suppress(Exception):
                 await close_adapter(adapter)
-            if self._is_begun and self._ledger is not None:
-                ended = SessionEnded(session_id=self._session_id, reason=reason)
-                await self._ledger.append([self._draft(ended)])
-        self._closing.set()
 
     def _draft(self, payload: Payload) -> EventDraft:
         return EventDraft(
@@ -198,6 +238,7 @@ async def open_engine(
     clock: Clock | None = None,
     ids: IdSource | None = None,
     identity: ProcessIdentity | None = None,
+    stop_cause: Callable[[], str] = lambda: "caller",
 ) -> AsyncIterator[Engine]:
     """Open an engine on a ledger; leaving the block ends the session and closes the file.
 
@@ -206,6 +247,7 @@ async def open_engine(
         clock: Injected for reproducible ledgers; the machine's own when absent.
         ids: Likewise.
         identity: What the session says of this process; read from the system when absent.
+        stop_cause: Asked why when a cancellation comes from outside: `signal` or `caller`.
     """
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
@@ -215,16 +257,58 @@ async def open_engine(
             ids or TimeOrderedIds(),
             identity or read_process_identity(),
             tasks,
+            stop_cause,
         )
         try:
             yield engine
-        except BaseException as error:
-            cancelled = isinstance(error, anyio.get_cancelled_exc_class())
-            await engine.close("interrupted" if cancelled else "failed")
-            if cancelled:
-                raise
-            failure = error  # raised below: a task group would wrap what is the caller's own
-        else:
-            await engine.close(engine.end_reason)
+        except BaseException as error:  # noqa: BLE001 - raised below, without a group around it
+            failure = error
+        is_cancelled = isinstance(failure, anyio.get_cancelled_exc_class())
+        try:
+            reason = "interrupted" if is_cancelled else "failed" if failure else "done"
+            await engine.close(reason)
+        except LedgerError as error:
+            failure = failure or error
+        if failure is not None and is_cancelled:
+            raise failure
     if failure is not None:
         raise failure
+
+
+@dataclass(slots=True)
+class _HeldLedger:
+    """The open ledger, or why it could not be opened, once it is known which."""
+
+    ready: anyio.Event = field(default_factory=anyio.Event)
+    ledger: Ledger | None = None
+    refusal: LedgerError | None = None
+
+
+async def _in_a_task(job: Callable[[], Awaitable[T]]) -> T:
+    """Run in a task of its own, so that a cancellation always comes as one of a scope.
+
+    A task's own `cancel()`, which `asyncio.run` uses on Ctrl-C, goes through every shield; a
+    scope's waits until what is being recorded is durable.
+    """
+    results: list[T] = []
+    failures: list[Exception] = []
+
+    async def run() -> None:
+        try:
+            results.append(await job())
+        except Exception as error:  # noqa: BLE001 - raised below: a group would wrap it
+            failures.append(error)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+def _may_exist(path: Path) -> bool:
+    """Return whether a ledger may be there; where nobody can look, opening it will say why."""
+    try:
+        return path.exists()
+    except OSError:
+        return True

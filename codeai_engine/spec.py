@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from codeai_engine.adapters.command import CommandAdapter
 from codeai_engine.adapters.registry import make_adapter
 from codeai_engine.domain.context import Actor, Seal
 from codeai_engine.errors import SpecError
@@ -109,6 +110,12 @@ class _Reader(FileReader):
         base = self.base_items(spec.base)
         keys = self.keys_by_name(base)
         adapters = {name: self._adapter(name, table) for name, table in spec.adapter.items()}
+        keys_of_others = frozenset(
+            str(table["api_key_env"]) for table in spec.adapter.values() if "api_key_env" in table
+        )
+        for adapter in adapters.values():
+            if isinstance(adapter, CommandAdapter):
+                adapter.withhold(keys_of_others)
         fanout = spec.fanout
         task_id = spec.task.id or self.ids.new_id()
         required = None
@@ -193,6 +200,13 @@ class _Reader(FileReader):
             parameters=table.parameters,
             context_render=table.context_render,
             timeout_s=table.timeout_s,
-            attempts=settings[table.adapter].get("retry", {}).get("attempts", 1),
+            attempts=_attempts(settings[table.adapter]),
             omit_lineage=self.named(table.omit_lineage, keys, f"{place}.omit_lineage"),
         )
+
+
+def _attempts(settings: dict[str, Any]) -> int:
+    """Return how many attempts an adapter's table allows; one that says nothing allows one."""
+    retry = settings.get("retry")
+    allowed = retry.get("attempts", 1) if isinstance(retry, dict) else 1
+    return allowed if isinstance(allowed, int) else 1

@@ -101,7 +101,7 @@ class FanoutTable(SpecValue):
     provenance_policy: str = "admit_recorded"
     blind_until_collected: bool = True
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = 8
-    timeout_s: Seconds | None = None
+    timeout_s: Seconds = 600.0
     budget_tokens: Annotated[int, Field(ge=1)] | None = None
     required: list[Name] | None = None
     seal: SealTable = SealTable()
@@ -277,6 +277,8 @@ def read_tables(file: Path, kind: type[File]) -> tuple[File, str]:
         raise SpecError(str(file), "", f"is not UTF-8 at byte {error.start}") from error
     except tomllib.TOMLDecodeError as error:
         raise SpecError(str(file), "", f"is not TOML: {error}") from error
+    except RecursionError as error:
+        raise SpecError(str(file), "", "is nested too deeply to be read") from error
     return fit_tables(tables, kind, str(file)), sha256_hex(content)
 
 

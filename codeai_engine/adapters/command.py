@@ -1,8 +1,9 @@
 """A program as an adapter: it gets exactly the composed text on standard input, nothing else.
 
 Its answer is its standard output; standard error is kept beside it. Which exit codes are an answer
-is declared (DESIGN 8). It runs in a process group of its own, with this process's environment, in
-its working directory: no isolation, and the session says so.
+is declared (DESIGN 8). It runs in a process group of its own, with this process's environment but
+for the keys that a spec names for others, in its working directory: no isolation, and the session
+says so.
 """
 
 from __future__ import annotations
@@ -75,6 +76,11 @@ class CommandAdapter:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._withheld: frozenset[str] = frozenset()
+
+    def withhold(self, names: frozenset[str]) -> None:
+        """Leave these variables out of the program's environment, such as another's key."""
+        self._withheld = names
 
     @property
     def provider(self) -> str:
@@ -156,8 +162,9 @@ class CommandAdapter:
 
         Where the system refuses, no byte reached anything: the message says that much.
         """
+        kept = {name: value for name, value in os.environ.items() if name not in self._withheld}
         try:
-            await group.start(argv)
+            await group.start(argv, environment=kept if self._withheld else None)
         except OSError as error:
             raise SendError(
                 f"{self.provider} cannot be started, so nothing reached it: {error.strerror}",

@@ -7,12 +7,13 @@ is replaced before the answer is kept.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
 from codeai_engine.adapters import chat
-from codeai_engine.adapters.redaction import redaction_mark
+from codeai_engine.adapters.redaction import Credential, redaction_mark, without_key
 from codeai_engine.adapters.settings import AdapterSettings, RetrySettings, Seconds
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Settings(AdapterSettings):
     kind: Literal["openai"]
     base_url: str
     model: Annotated[str, Field(min_length=1)]
-    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    api_key_env: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")] | None = None
     retry: RetrySettings = RetrySettings()
     timeout_s: Seconds | None = None
 
@@ -53,7 +54,8 @@ class Settings(AdapterSettings):
         try:
             url = httpx2.URL(value)
         except httpx2.InvalidURL as error:
-            raise ValueError(f"is no URL: {error}") from error
+            # What the library says would quote it, and a password may stand in the wrong place.
+            raise ValueError("is no URL, such as https://api.example.com/v1") from error
         if url.scheme not in ("http", "https") or not url.host:
             raise ValueError("must begin with http:// or https:// and name a host")
         if url.userinfo or url.query or url.fragment:
@@ -111,7 +113,12 @@ class OpenAIAdapter:
         return await post(target, request.body_text().encode("ascii"), wire)
 
     def interpret(self, observation: Observation) -> Interpretation:
-        """Read a chat completion."""
+        """Read a chat completion.
+
+        An answer may hold the key in an escaped form, which only reading brings out: so the one
+        other thing looked at here is the key, to keep it out.
+        """
         name = self._settings.api_key_env
-        mark = redaction_mark(name) if name else None
-        return chat.interpret(observation, redaction_mark=mark)
+        read = chat.interpret(observation, redaction_mark=redaction_mark(name) if name else None)
+        key = os.environ.get(name, "").strip() if name else ""
+        return without_key(read, Credential(name, key)) if name and key else read

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from codeai_engine.errors import SendError
+
+if TYPE_CHECKING:
+    from codeai_engine.adapters.base import Interpretation
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,20 @@ def read_credential(name: str) -> Credential:
             wire="not_sent",
         )
     return Credential(name, value)
+
+
+def without_key(read: Interpretation, credential: Credential) -> Interpretation:
+    """Return an interpretation in whose texts the key is replaced, and noted."""
+    mark = redaction_mark(credential.name)
+    changed: dict[str, Any] = {
+        one.name: value.replace(credential.value, mark)
+        for one in fields(read)
+        if isinstance(value := getattr(read, one.name), str) and credential.value in value
+    }
+    if not changed:
+        return read
+    notes = [note for note in (read.note, "the key stood in the answer and was replaced") if note]
+    return replace(read, **(changed | {"note": "; ".join(notes)}))
 
 
 class Redactor:

@@ -12,7 +12,7 @@ import anyio
 from codeai_engine.cli.exits import exit_of_verdicts, say, write
 from codeai_engine.cli.result import print_checks
 from codeai_engine.cli.run import check_as_json
-from codeai_engine.cli.signals import until_signal
+from codeai_engine.cli.signals import StopCause, until_signal
 from codeai_engine.engine import open_engine
 from codeai_engine.errors import SpecError
 from codeai_engine.spec import load_checks, make_checks
@@ -69,19 +69,16 @@ def execute(options: Namespace) -> int:
 
 async def _run(request: ChecksRequest, ledger: Path) -> tuple[int, tuple[CheckOutcome, ...] | None]:
     outcomes: tuple[CheckOutcome, ...] | None = None
-    async with open_engine(ledger) as engine:
 
-        async def body() -> int:
-            nonlocal outcomes
+    async def body(stop_cause: StopCause) -> int:
+        nonlocal outcomes
+        async with open_engine(ledger, stop_cause=stop_cause) as engine:
             outcomes = await engine.run_checks(
                 request, on_step=lambda one, how: say(f"{one}: {how}")
             )
-            return exit_of_verdicts(outcome.verdict for outcome in outcomes)
+        return exit_of_verdicts(outcome.verdict for outcome in outcomes)
 
-        code = await until_signal(engine, body)
-        if outcomes is None:
-            engine.end_reason = "interrupted"
-    return code, outcomes
+    return await until_signal(body), outcomes
 
 
 def _request(options: Namespace) -> ChecksRequest:

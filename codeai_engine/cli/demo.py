@@ -13,7 +13,7 @@ from codeai_engine.ambient import TimeOrderedIds
 from codeai_engine.cli.exits import DONE, say, write
 from codeai_engine.cli.result import print_result
 from codeai_engine.cli.run import say_step
-from codeai_engine.cli.signals import until_signal
+from codeai_engine.cli.signals import StopCause, until_signal
 from codeai_engine.engine import open_engine
 from codeai_engine.errors import AdapterError, SpecError
 from codeai_engine.studies.demo import ledger_path, model_reviewer, run_scene, tool_reviewers
@@ -80,14 +80,11 @@ class _Progress:
 
 async def _run(ledger: Path, reviewers: list[Reviewer]) -> tuple[int, tuple[FanoutOutcome, ...]]:
     outcomes: tuple[FanoutOutcome, ...] = ()
-    async with open_engine(ledger) as engine:
 
-        async def body() -> int:
-            nonlocal outcomes
+    async def body(stop_cause: StopCause) -> int:
+        nonlocal outcomes
+        async with open_engine(ledger, stop_cause=stop_cause) as engine:
             outcomes = await run_scene(engine, reviewers, TimeOrderedIds(), say_step)
-            return DONE
+        return DONE
 
-        code = await until_signal(engine, body)
-        if not outcomes:
-            engine.end_reason = "interrupted"
-    return code, outcomes
+    return await until_signal(body), outcomes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from codeai_engine.errors import CodeAIError
@@ -45,9 +46,15 @@ def visible(text: str) -> str:
 
 
 def say(line: str) -> None:
-    """Write one line to standard error, replacing what its encoding cannot write."""
-    write(f"{visible(line)}\n", sys.stderr.write)
-    sys.stderr.flush()
+    """Write one line to standard error, replacing what its encoding cannot write.
+
+    Nobody may be reading it, or it may be closed: that changes nothing of what is being done.
+    """
+    if sys.stderr is None:
+        return
+    with suppress(OSError, ValueError):  # ValueError: it was closed
+        write(f"{visible(line)}\n", sys.stderr.write)
+        sys.stderr.flush()
 
 
 def write(text: str, put: Callable[[str], object]) -> None:

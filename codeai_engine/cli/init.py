@@ -27,13 +27,13 @@ def execute(options: Namespace) -> int:
         SpecError: A file of the example exists already, or the folder cannot be written.
     """
     folder = Path(options.folder)
-    for name in TEXTS:
-        if (folder / name).exists():
-            raise SpecError(
-                str(folder / name), "", "is already there", hint="Name a folder without it."
-            )
     texts = files("codeai_engine.studies") / "texts"
     try:
+        for name in TEXTS:
+            if (folder / name).exists():
+                raise SpecError(
+                    str(folder / name), "", "is already there", hint="Name a folder without it."
+                )
         folder.mkdir(parents=True, exist_ok=True)
         for name, source in TEXTS.items():
             (folder / name).write_text((texts / source).read_text("utf-8"), encoding="utf-8")

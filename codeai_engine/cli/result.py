@@ -10,7 +10,7 @@ from codeai_engine.ledger.reader import open_ledger
 from codeai_engine.queries.views import read_fanout
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from codeai_engine.domain.check_view import CheckView
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from codeai_engine.runtime.request import FanoutOutcome
 
 COLUMNS = {"branch": 20, "status": 9, "attempts": 12, "input": 24, "established": 17, "answer": 44}
+NAMED = 2  # of the branches with the same input: with hundreds a table would be all names
 ANSWER_CHARACTERS = 80
 CHECK_COLUMNS = {"check": 24, "verdict": 12, "state": 11, "artifact": 10, "claims": 24, "said": 44}
 ADEQUACY = "A check that names a claim is not thereby a test of it: adequacy not probed."
@@ -27,7 +28,8 @@ def print_result(ledger: Path, outcome: FanoutOutcome) -> None:
     """Print what the ledger holds of a fan-out, a row per branch and per check, on stdout."""
     with open_ledger(ledger) as reader:
         fanout = read_fanout(reader, outcome.fanout_id)
-    _print_table(COLUMNS, [_cells(branch) for branch in fanout.branches])
+    names = {branch.call_id: branch.name or branch.call_id for branch in fanout.branches}
+    _print_table(COLUMNS, [_cells(branch, names) for branch in fanout.branches])
     if outcome.checks:
         print_checks(ledger, [check.check_id for check in outcome.checks])
     _print_line(f"fan-out {outcome.fanout_id} in {ledger}")
@@ -84,22 +86,25 @@ def _said(check: CheckView) -> str:
     return _shortened(check.error or check.inconclusive_reason or said or check.details or "-")
 
 
-def _cells(branch: BranchView) -> tuple[str, ...]:
+def _cells(branch: BranchView, names: Mapping[str, str]) -> tuple[str, ...]:
     return (
         branch.name or branch.call_id,
         branch.status or "open",
         _attempts(branch),
-        _input(branch),
+        _input(branch, names),
         branch.level,
         _answer(branch),
     )
 
 
-def _input(branch: BranchView) -> str:
+def _input(branch: BranchView, names: Mapping[str, str]) -> str:
     if branch.request_sha256 is None:
         return "nothing was sent"
-    same = ", ".join(branch.same_request_as)
-    return f"{branch.request_sha256[:8]}" + (f" identical to {same}" if same else "")
+    same = [names.get(call_id, call_id) for call_id in branch.same_request_as]
+    if not same:
+        return branch.request_sha256[:8]
+    more = f" and {len(same) - NAMED} more" if len(same) > NAMED else ""
+    return f"{branch.request_sha256[:8]} identical to {', '.join(same[:NAMED])}{more}"
 
 
 def _attempts(branch: BranchView) -> str:

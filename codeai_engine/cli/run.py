@@ -11,7 +11,7 @@ import anyio
 
 from codeai_engine.cli.exits import DONE, FAILED, exit_of_verdicts, say, write
 from codeai_engine.cli.result import print_result
-from codeai_engine.cli.signals import until_signal
+from codeai_engine.cli.signals import StopCause, until_signal
 from codeai_engine.engine import open_engine
 from codeai_engine.spec import load_spec
 
@@ -43,18 +43,15 @@ def execute(options: Namespace) -> int:
 
 async def _run(request: FanoutRequest, ledger: Path) -> tuple[int, FanoutOutcome | None]:
     outcome: FanoutOutcome | None = None
-    async with open_engine(ledger) as engine:
 
-        async def body() -> int:
-            nonlocal outcome
+    async def body(stop_cause: StopCause) -> int:
+        nonlocal outcome
+        async with open_engine(ledger, stop_cause=stop_cause) as engine:
             outcome = await engine.run_fanout(request, on_step=say_step)
-            code = DONE if set(outcome.statuses) <= {"succeeded"} else FAILED
-            return max(code, exit_of_verdicts(check.verdict for check in outcome.checks))
+        code = DONE if set(outcome.statuses) <= {"succeeded"} else FAILED
+        return max(code, exit_of_verdicts(check.verdict for check in outcome.checks))
 
-        code = await until_signal(engine, body)
-        if outcome is None:
-            engine.end_reason = "interrupted"
-    return code, outcome
+    return await until_signal(body), outcome
 
 
 def say_step(branch: str, step: str) -> None:

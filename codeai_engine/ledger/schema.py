@@ -98,10 +98,14 @@ END;
 CREATE TRIGGER artifacts_insert BEFORE INSERT ON artifacts BEGIN
     SELECT raise(ABORT, 'the ledger is append-only: this artifact_id exists')
         WHERE EXISTS (SELECT 1 FROM artifacts WHERE artifact_id = NEW.artifact_id);
+    SELECT raise(ABORT, 'the ledger is append-only: this rowid exists')
+        WHERE EXISTS (SELECT 1 FROM artifacts WHERE rowid = NEW.rowid);
 END;
 CREATE TRIGGER artifact_bytes_insert BEFORE INSERT ON artifact_bytes BEGIN
     SELECT raise(ABORT, 'the ledger is append-only: this artifact_id exists')
         WHERE EXISTS (SELECT 1 FROM artifact_bytes WHERE artifact_id = NEW.artifact_id);
+    SELECT raise(ABORT, 'the ledger is append-only: this rowid exists')
+        WHERE EXISTS (SELECT 1 FROM artifact_bytes WHERE rowid = NEW.rowid);
 END;
 """
 _APPEND_ONLY = "".join(

@@ -152,6 +152,8 @@ class Attempt:
         status = "cancelled" if stopped else "failed"
         kind = stopped or error_kind(error)
         text = describe(error)
+        if wire != "not_sent":
+            self.call.usage.append((None, None))  # it may have been charged for; nobody knows
         drafts: list[EventDraft] = []
         artifacts: list[ArtifactDraft] = []
         if self._observed_event_id is None:
@@ -346,8 +348,12 @@ def error_kind(error: BaseException) -> str:
 
 def describe(error: BaseException) -> str:
     """Return one line for an error, I-JSON text; its type where it has no text of its own."""
-    text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
     name = type(error).__name__
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - an error of whoever wrote the adapter, in saying what it is
+        said = "it cannot say what it is"
+    text = said.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(error, CodeAIError):
         return text
     return f"{name}: {text}" if text else name

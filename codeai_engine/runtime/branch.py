@@ -22,11 +22,9 @@ from codeai_engine.domain.fanout import BranchCancelled
 from codeai_engine.errors import (
     AdapterError,
     ArtifactTooLarge,
-    LedgerError,
-    PayloadRefused,
     RenderError,
 )
-from codeai_engine.ledger.writer import Absent
+from codeai_engine.ledger.artifacts import ARTIFACT_LIMIT_BYTES
 from codeai_engine.rules.bind import (
     compose_model_input,
     compose_selection_input,
@@ -55,10 +53,6 @@ if TYPE_CHECKING:
     from codeai_engine.runtime.record import Answer, FanoutContext
     from codeai_engine.runtime.request import BranchRequest, BranchStatus
 
-RECORD_SECONDS = 30.0
-# What the ledger says of one branch's own values; every other refusal is about the file.
-_CONTAINED = (PayloadRefused, ArtifactTooLarge)
-
 
 class Branch:
     """One branch of a fan-out, from its compilation to its completion.
@@ -78,7 +72,6 @@ class Branch:
         self._call = CallRecord(fanout, request)
         self._compilation: Compilation | None = None
         self._attempt: Attempt | None = None
-        self._pending: list[EventDraft] = []  # drafted, to be committed with what comes next
 
     @property
     def actor_id(self) -> str:
@@ -113,8 +106,13 @@ class Branch:
         request: CompileRequest | None = None
         try:
             request = self._compile_request()
-            self._compilation = compile_package(request)
-            drafts = [self._compiled(self._compilation)]
+            compilation = compile_package(request)
+            drafts = [
+                self._compiled(compilation),
+                # With the compilation, so that the call's id is taken from here on.
+                self._call.requested(compilation, self.instruction, self.context_render),
+            ]
+            self._compilation = compilation
         except BaseException as error:
             drafts = self._refused(error, request)
         return drafts
@@ -134,13 +132,13 @@ class Branch:
             async with limiter:
                 await self._run()
         except BaseException as error:
-            if isinstance(error, LedgerError) and not isinstance(error, _CONTAINED):
+            if self.fanout.has_refused(error):
                 raise
             # A library may raise a cancellation of its own accord: the type alone does not say
             # that we were stopped. Asked before the shield below hides the answer.
             stopped = anyio.current_effective_deadline() == -math.inf
             if not self._has_ended():
-                with anyio.CancelScope(shield=True), anyio.fail_after(RECORD_SECONDS):
+                with anyio.CancelScope(shield=True):
                     await self._record_end(error, self._cause(error, is_stopped=stopped))
         await anyio.lowlevel.checkpoint_if_cancelled()
 
@@ -213,7 +211,6 @@ class Branch:
         if compilation is None:
             msg = "a branch runs after it was compiled"
             raise RuntimeError(msg)
-        self._pending = [self._call.requested(compilation, self.instruction, self.context_render)]
         stage, rendered = "context_render", None
         try:
             rendered, model_input = self._compose(compilation)
@@ -221,13 +218,14 @@ class Branch:
             prepared = self._prepare(model_input)
             stage = "render_binding"
             refuse_unless_carried(prepared.body, prepared.input_pointer, model_input)
+            stage = "prepare"
+            hashed = prompt_hash(self.instruction, self.prompt)
+            manifest, artifacts = self._call.manifest(hashed, model_input, rendered, prepared)
+            _refuse_unstorable(manifest, artifacts)
         except Exception as error:
             await self._preparation_failed(stage, error, rendered)
             return
-        hashed = prompt_hash(self.instruction, self.prompt)
-        manifest, artifacts = self._call.manifest(hashed, model_input, rendered, prepared)
-        self._pending.append(manifest)
-        await self._attempts(artifacts, prepared)
+        await self._attempts([manifest], artifacts, prepared)
 
     def _compose(self, compilation: Compilation) -> tuple[RenderedContext | None, ModelInput]:
         if self.context_render is None:
@@ -247,6 +245,7 @@ class Branch:
         self, stage: str, error: Exception, rendered: RenderedContext | None
     ) -> None:
         """Record that no byte left, and end the branch."""
+        self._call.prepared = None  # it binds nothing
         text = describe(error)
         kind = error_kind(error) if isinstance(error, AdapterError) else f"{stage}_failed"
         unresolved = None
@@ -270,12 +269,17 @@ class Branch:
         )
         await self._finish([failed], [], "failed", error=text, kind=kind)
 
-    async def _attempts(self, artifacts: list[ArtifactDraft], prepared: PreparedRequest) -> None:
+    async def _attempts(
+        self,
+        preamble: list[EventDraft],
+        artifacts: list[ArtifactDraft],
+        prepared: PreparedRequest,
+    ) -> None:
         cause, wait_s = "first", 0.0
         timeout_s = self.request.timeout_s or self.fanout.request.timeout_s
         while True:
             attempt = Attempt(self._call, prepared, cause=cause, wait_s=wait_s)
-            await self._append([attempt.started()], artifacts)
+            await self.fanout.append([*preamble, attempt.started()], artifacts)
             self._attempt = attempt
             attempt.opened()
             try:
@@ -302,9 +306,9 @@ class Branch:
                     answer=failed.answer,
                 )
                 return
-            await self._append(failed.drafts, failed.artifacts)
+            await self.fanout.append(failed.drafts, failed.artifacts)
             attempt.closed()
-            cause, wait_s, artifacts = f"retry:{failed.kind}", waited, []
+            cause, wait_s, preamble, artifacts = f"retry:{failed.kind}", waited, [], []
             await anyio.sleep(waited)
 
     async def _succeeded(self, attempt: Attempt, answer: Answer) -> None:
@@ -358,7 +362,7 @@ class Branch:
         completed = self._call.completed(
             status, error=error, error_kind=kind, call_status=call_status, answer=answer
         )
-        await self._append([*drafts, decided, completed], artifacts)
+        await self.fanout.append([*drafts, decided, completed], artifacts)
         if self._attempt is not None:
             self._attempt.closed()
         self.outcome = BranchOutcome(
@@ -366,11 +370,17 @@ class Branch:
         )
         self.fanout.run.on_step(self.request.name, status)
 
-    async def _append(self, drafts: list[EventDraft], artifacts: list[ArtifactDraft]) -> None:
-        """Commit what is pending together with `drafts`; a call's id must be new to the ledger."""
-        pending, self._pending = self._pending, []
-        absent = [Absent(self.request.call_id, "call.requested")] if pending else []
-        await self.fanout.append([*pending, *drafts], artifacts, absent=absent)
+
+def _refuse_unstorable(manifest: EventDraft, artifacts: list[ArtifactDraft]) -> None:
+    """Check what a manifest binds before anything depends on it.
+
+    Raises:
+        PayloadRefused, ArtifactTooLarge: The ledger would refuse it.
+    """
+    manifest.payload_json()
+    for artifact in artifacts:
+        if len(artifact.content) > ARTIFACT_LIMIT_BYTES:
+            raise ArtifactTooLarge(len(artifact.content), ARTIFACT_LIMIT_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from codeai_engine.domain.fanout import (
 from codeai_engine.errors import AppendConflict, LedgerError, SpecError
 from codeai_engine.ledger.writer import Absent
 from codeai_engine.runtime.base import resolve_base
-from codeai_engine.runtime.branch import RECORD_SECONDS, Branch
+from codeai_engine.runtime.branch import Branch
 from codeai_engine.runtime.branch_checks import BranchChecks, planned_of_branches
 from codeai_engine.runtime.planned import pin_states
 from codeai_engine.runtime.record import FanoutContext
@@ -103,7 +103,7 @@ async def collect_fanout(fanout: BegunFanout) -> FanoutOutcome:
         await _run(branches, fanout.checks, context.request.concurrency)
     finally:
         if all(branch.outcome is not None for branch in branches):
-            with anyio.CancelScope(shield=True), anyio.fail_after(RECORD_SECONDS):
+            with anyio.CancelScope(shield=True):
                 statuses = [outcome.status for outcome in _outcomes(branches)]
                 await context.append([context.completed(statuses)])
     return FanoutOutcome(context.fanout_id, _outcomes(branches), fanout.checks.outcomes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from codeai_engine.ambient import timestamp
 from codeai_engine.domain import call as payloads
 from codeai_engine.domain.events import ArtifactDraft, EventDraft
 from codeai_engine.domain.fanout import FanoutCompleted
+from codeai_engine.errors import ArtifactTooLarge, LedgerError, PayloadRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,6 +31,8 @@ CLASSIFIER_VERSION = "codeai-tui-error-classifier-v1"
 NORMALIZER_VERSION = "codeai-tui-normalizer-v1"
 POLICY_VERSION = "codeai-tui-attempt-policy-v1"
 RUNTIME_ACTOR = "runtime"
+# What the ledger says of one branch's own values; every other refusal is about the file.
+_OF_ONE_VALUE = (PayloadRefused, ArtifactTooLarge)
 
 
 def say_nothing(_branch: str, _step: str) -> None:
@@ -66,6 +70,15 @@ class RunContext:
     taken_claim_ids: set[str] = field(default_factory=set)
     taken_check_ids: set[str] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        tell = self.on_step
+
+        def told(branch: str, step: str) -> None:
+            with suppress(Exception):  # progress is no part of the run: it may not fail one
+                tell(branch, step)
+
+        object.__setattr__(self, "on_step", told)
+
 
 @dataclass(frozen=True, slots=True)
 class FanoutContext:
@@ -74,6 +87,7 @@ class FanoutContext:
     request: FanoutRequest
     fanout_id: str
     run: RunContext
+    refusals: list[LedgerError] = field(default_factory=list)
 
     async def append(
         self,
@@ -82,9 +96,22 @@ class FanoutContext:
         *,
         absent: Sequence[Absent] = (),
     ) -> None:
-        """Commit, and return only when the outcome is known: a cancellation waits for it."""
-        with anyio.CancelScope(shield=True):
-            await self.run.ledger.append(drafts, artifacts, absent=absent)
+        """Commit, and return only when the outcome is known: a cancellation waits for it.
+
+        Raises:
+            LedgerError: Also kept, where it is about the ledger: then the run cannot go on.
+        """
+        try:
+            with anyio.CancelScope(shield=True):
+                await self.run.ledger.append(drafts, artifacts, absent=absent)
+        except LedgerError as error:
+            if not isinstance(error, _OF_ONE_VALUE):
+                self.refusals.append(error)
+            raise
+
+    def has_refused(self, error: BaseException) -> bool:
+        """Return whether it was the ledger that said this, and not something that looks alike."""
+        return any(refusal is error for refusal in self.refusals)
 
     def draft(self, stream_id: str, payload: Payload) -> EventDraft:
         """Return an event of the runtime's own, on the fan-out or the task."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ItemKey = tuple[CandidateKind, str]
 BranchStatus = Literal["succeeded", "failed", "cancelled"]
+DEADLINE_S = 600.0  # of one attempt: a provider that never answers may not hang a run
 LATER_POLICIES = ("exclude_under_seal", "refuse")
 
 
@@ -98,7 +99,7 @@ class FanoutRequest:
         seal: Forbidden on top of what the sibling rule forbids.
         required: Keys of the base items that must be selected; None: every artifact and event.
         concurrency: How many branches run at once.
-        timeout_s: Deadline of one attempt, in seconds.
+        timeout_s: Deadline of one attempt, in seconds; None is no deadline.
         source: What the request was read from, for error messages.
         claims: What branches say of their own work, or the spec says of it.
         checks: What runs when a branch completes.
@@ -115,7 +116,7 @@ class FanoutRequest:
     budget_tokens: int | None = None
     required: frozenset[ItemKey] | None = None
     concurrency: int = 8
-    timeout_s: float | None = None
+    timeout_s: float | None = DEADLINE_S
     provenance_policy: str = ADMIT_RECORDED
     blind_until_collected: bool = True
     spec_sha256: str | None = None
@@ -183,6 +184,7 @@ def refuse_malformed(request: FanoutRequest) -> None:
     offered = {item.key for item in request.base}
     for kind, item_id in sorted((request.required or frozenset()) - offered):
         raise SpecError(source, "fanout.required", f"{kind} {item_id} is not in base")
+    _refuse_odd_texts(request)
     _refuse_over_budget(request)
     names = [branch.name for branch in request.branches]
     refuse_unfit(source, request.claims, request.checks, names)
@@ -193,6 +195,30 @@ def refuse_malformed(request: FanoutRequest) -> None:
             except PayloadRefused as refused:
                 place = f"branch '{branch.name}'.{refused.json_path}"
                 raise SpecError(source, place, refused.reason) from refused
+
+
+def _refuse_odd_texts(request: FanoutRequest) -> None:
+    """Check that every text of a request is one that a payload can hold."""
+    texts: list[tuple[str, object]] = [
+        ("task.id", request.task_id),
+        ("fanout.prompt", request.prompt),
+        ("fanout.instruction", request.instruction),
+    ]
+    for branch in request.branches:
+        place = f"branch '{branch.name}'"
+        texts += [(f"{place}.name", branch.name), (f"{place}.call_id", branch.call_id)]
+        texts += [(f"{place}.prompt", branch.prompt), (f"{place}.instruction", branch.instruction)]
+        for kind, item_id in branch.omit_lineage:
+            if kind == "event":
+                reason = f"event {item_id} has a lineage of its own, which cannot be left out"
+                raise SpecError(request.source, f"{place}.omit_lineage", reason)
+    for place, text in texts:
+        if text is not None and not isinstance(text, str):
+            raise SpecError(request.source, place, f"must be text, not {type(text).__name__}")
+        try:
+            refuse_unless_interoperable(text, place)
+        except PayloadRefused as refused:
+            raise SpecError(request.source, place, refused.reason) from refused
 
 
 def _refuse_repeats(source: str, what: str, values: list[str]) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from codeai_engine.adapters.base import CallInput, PreparedRequest
 
-KEY = "sk-very-secret-0123456789"
+KEY = "sk/very-secret-0123456789"
 
 
 def provider(base_url: str, **own: Any) -> OpenAIAdapter:
@@ -98,6 +98,20 @@ async def test_a_key_is_in_no_byte_of_the_ledger_even_when_it_is_echoed(
     assert KEY.encode() not in path.read_bytes()
     (seen,) = payloads(path, "attempt.wire_observed")
     assert "authorization" in seen["request_header_names"]
+
+
+@pytest.mark.parametrize("echoed", [KEY.replace("/", r"\/"), KEY.replace("s", r"\u0073")])
+async def test_a_key_that_is_echoed_in_an_escaped_form_is_in_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, echoed: str
+) -> None:
+    monkeypatch.setenv("TEST_KEY", KEY)
+    path = tmp_path / "l.db"
+    body = chat("PLACE").replace(b"PLACE", f"your key is {echoed}".encode())
+    async with http_server(answer(body)) as server:
+        await run_on(path, fanout(branch("A", provider(server.base_url, api_key_env="TEST_KEY"))))
+    (done,) = payloads(path, "call.completed")
+    assert done["raw_output"] == "your key is [redacted: TEST_KEY]"
+    assert KEY.encode() not in path.read_bytes()
 
 
 async def test_429_is_one_attempt_by_default_whatever_its_body(tmp_path: Path) -> None:

@@ -100,6 +100,26 @@ def test_no_insert_replaces_an_artifact(
     assert dump(connection) == before
 
 
+@pytest.mark.parametrize(
+    ("table", "columns", "rest"),
+    [
+        (
+            "artifacts",
+            "artifact_id, sha256, media_type, artifact_type, byte_length, created_at",
+            "'new', 's', 'm', 't', 1, 't'",
+        ),
+        ("artifact_bytes", "artifact_id, bytes", "'new', x'00'"),
+    ],
+)
+def test_no_replace_takes_the_place_of_an_artifact_by_its_rowid(
+    connection: sqlite3.Connection, table: str, columns: str, rest: str
+) -> None:
+    before = dump(connection)
+    with pytest.raises(sqlite3.IntegrityError, match=APPEND_ONLY):
+        connection.execute(f"INSERT OR REPLACE INTO {table} (rowid, {columns}) VALUES (1, {rest})")
+    assert dump(connection) == before
+
+
 def test_the_file_names_its_format(connection: sqlite3.Connection) -> None:
     assert connection.execute("PRAGMA application_id").fetchone() == (0x434F4149,)
     assert connection.execute("PRAGMA user_version").fetchone() == (1,)
