@@ -116,7 +116,7 @@ def test_no_replace_takes_the_place_of_an_artifact_by_its_rowid(
 ) -> None:
     before = dump(connection)
     with pytest.raises(sqlite3.IntegrityError, match=APPEND_ONLY):
-        connection.execute(f"INSERT OR REPLACE INTO {table} (rowid, {columns}) VALUES (1, {rest})")
+        connection.execute(f"INSERT OR REPLACE INTO {table} (rowid, {columns}) VALUES (1, {rest})")  # noqa: S608 - constants
     assert dump(connection) == before
 
 
