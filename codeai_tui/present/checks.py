@@ -268,7 +268,9 @@ def _output_lines(name: str, output: OutputHead | None) -> list[Line]:
     title = line((name, "bright"), (f"  {length}  {cut}" if length else f"  {cut}", "muted"))
     if not output.text:
         return [BLANK, line((name, "bright"), ("  empty", "none"))]
-    lines: list[Line] = [(Span(piece),) if piece else BLANK for piece in safe_lines(output.text)]
+    lines: list[Line] = [
+        (Span(piece),) if piece else BLANK for piece in safe_lines(output.text.removesuffix("\n"))
+    ]
     if output.truncated:
         whole = f"; more in artifact {output.artifact_id}" if output.artifact_id else ""
         lines.append(line((f"… cut here{whole}", "muted")))
