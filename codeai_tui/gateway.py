@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PAGE_LIMIT = 200
-NEWEST_SUBJECTS = 1000  # checks or claims that one screen counts and lists
+NEWEST_SUBJECTS = 500  # checks or claims that one screen counts and lists
 
 
 def open_reading(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
@@ -22,13 +23,22 @@ from codeai_tui.places import parse_place
 HERE = Path(__file__).resolve().parent
 LEDGER = HERE / "demo.db"
 SIZE = (160, 46)
+INHERITED = ("HOME", "PATH", "PYTHONPATH")
 
 
 def play() -> None:
-    """Play the demo into a new folder and keep its ledger."""
+    """Play the demo into a new folder and keep its ledger.
+
+    What it would say of this machine is nobody's business: its checks record the names of the
+    variables they inherit, and a reviewer says where it looks for its settings.
+    """
+    environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    environment["XDG_CONFIG_HOME"] = "/nonexistent"
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "codeai_engine.cli.main", "demo", folder]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
+        done = subprocess.run(  # noqa: S603
+            command, stdout=subprocess.PIPE, text=True, check=True, env=environment
+        )
         shutil.copyfile(done.stdout.splitlines()[-1], LEDGER)
 
 

@@ -157,7 +157,7 @@ def _meaning(matrix: CheckMatrix, row: str, column: str) -> Line:
         return ()
     if column in _FAILED:
         if row == "ERROR":
-            return line(f": the {matrix.axis} was not what was asked for, so nothing was run")
+            return line(f": the {matrix.axis} binding failed, so nothing was run")
         return line((": nothing is run on that; this record contradicts itself", "bad"))
     said = _MEANS.get((row, column), "")
     return line(f": {said.format(axis=matrix.axis)}") if said else ()

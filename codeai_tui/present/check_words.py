@@ -5,13 +5,16 @@ A PASS is said in the good tone only where the runtime bound it to a subject.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from codeai_tui.present.line import Line, Tone, line
+from codeai_tui.present.words import short_id
 
 if TYPE_CHECKING:
     from codeai_engine import CheckView, EarlierView, PolicyView
 
+_MADE_UP = re.compile("[0-9a-f-]{20,}")  # by a machine: what tells two apart is their tail
 NAMED = "named, adequacy not shown"
 SUPPLIED = "supplied, not observed"
 VERDICTS: tuple[tuple[str, str, Tone], ...] = (
@@ -29,6 +32,11 @@ BINDINGS: dict[str, tuple[str, Tone]] = {
     "unconsumed": ("_", "open"),
 }
 _KNOWN = {word: (glyph, tone) for word, glyph, tone in VERDICTS}
+
+
+def subject_name(identifier: str) -> str:
+    """Return the id of a check or a claim: as its author wrote it, a machine's own in short."""
+    return short_id(identifier) if _MADE_UP.fullmatch(identifier) else identifier
 
 
 def is_bound(check: CheckView) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codeai_tui.display import safe_lines
@@ -16,12 +17,13 @@ from codeai_tui.present.check_words import (
     is_bound,
     policy_text,
     probes_text,
+    subject_name,
     telling_binding,
     verdict_line,
 )
 from codeai_tui.present.line import BLANK, Line, Span, line
 from codeai_tui.present.table import Column, Row, text_table
-from codeai_tui.present.words import count, digest_line, plural, short_id, size
+from codeai_tui.present.words import count, digest_line, plural, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 _BOTH = 88  # cells from which both bindings have a column
 COLUMNS = (
     Column("seq", 7, right=True),
-    Column("check", 14),
+    Column("check", 14, flexible=True),
     Column("verdict", 14),
     Column("binding", 13, below=_BOTH),
     Column("state", 13, from_width=_BOTH),
@@ -116,7 +118,8 @@ def checks_text(view: ChecksView) -> list[Line]:
     lines = [line(scope_text(view)), BLANK]
     lines += [*matrix_text(make_matrix(view.items, "state")), BLANK]
     lines += [*matrix_text(make_matrix(view.items, "artifact")), BLANK]
-    lines += text_table(COLUMNS, check_rows(checks))
+    rows = [replace(row, cells=_named(row)) for row in check_rows(checks)]
+    lines += text_table(COLUMNS, rows)
     return [*lines, *unread_lines(view.unread)]
 
 
@@ -133,12 +136,17 @@ def unread_lines(unread: Sequence[tuple[int, str]]) -> list[Line]:
     return [line((f"! event {count(at)} not read: {why}", "bad")) for at, why in unread]
 
 
+def _named(row: Row) -> tuple[Line, ...]:
+    """Return the cells of a row with the whole id, by which the check can be asked for."""
+    return (row.cells[0], line((row.copy, "bright")), *row.cells[2:])
+
+
 def _row(check: CheckView) -> Row:
     return Row(
         str(check.sequence),
         (
             line((count(check.sequence), "muted")),
-            line((short_id(check.check_id), "bright")),
+            line((subject_name(check.check_id), "bright")),
             line(("! ", "bad"), *verdict_line(check))
             if check.contradictions
             else verdict_line(check),
@@ -268,7 +276,9 @@ def _output_lines(name: str, output: OutputHead | None) -> list[Line]:
     title = line((name, "bright"), (f"  {length}  {cut}" if length else f"  {cut}", "muted"))
     if not output.text:
         return [BLANK, line((name, "bright"), ("  empty", "none"))]
-    lines: list[Line] = [(Span(piece),) if piece else BLANK for piece in safe_lines(output.text)]
+    lines: list[Line] = [
+        (Span(piece),) if piece else BLANK for piece in safe_lines(output.text.removesuffix("\n"))
+    ]
     if output.truncated:
         whole = f"; more in artifact {output.artifact_id}" if output.artifact_id else ""
         lines.append(line((f"… cut here{whole}", "muted")))

@@ -10,6 +10,7 @@ from codeai_tui.present.check_words import (
     compared_line,
     earlier_line,
     probes_text,
+    subject_name,
     telling_binding,
     verdict_line,
 )
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from codeai_engine import ClaimEntry, ClaimsView, ClaimView, RefusalView, StandingView
 
 CLAIM_COLUMNS = (
-    Column("claim", 14),
+    Column("claim", 14, flexible=True),
     Column("recorded state", 24),
     Column("attempts", 17),
     Column("standing", 12),
@@ -238,7 +239,7 @@ def _row(shown: Shown) -> Row:
 
 
 def _cells(shown: Shown) -> tuple[Line, ...]:
-    name = line((short_id(shown.claim_id), "bright"))
+    name = line((subject_name(shown.claim_id), "bright"))
     claim, extracted, refusal = shown.claim, shown.extracted, shown.refusal
     if claim is not None:
         mark: Line = line(("! ", "open")) if claim.disagreement else ()
@@ -308,7 +309,7 @@ def _entry_row(entry: ClaimEntry) -> Row:
         (
             line((count(entry.sequence), "muted")),
             line(_WHAT.get(entry.step, entry.kind.removeprefix("claim."))),
-            line(short_id(entry.check_id)) if entry.check_id else line(("-", "none")),
+            line(subject_name(entry.check_id)) if entry.check_id else line(("-", "none")),
             verdict_line(check) if check is not None else line(("-", "none")),
             telling_binding(check) if check is not None else line(("-", "none")),
             _effect_line(entry),
@@ -381,7 +382,7 @@ def _attempts_said(claim: ClaimView) -> str:
 
 
 def _promotion_line(entry: ClaimEntry) -> Line:
-    what = f"{short_id(entry.check_id)} " if entry.check_id else ""
+    what = f"{subject_name(entry.check_id)} " if entry.check_id else ""
     return line(
         ("           ", "muted"), what, ("→ " if entry.effect else ""), *_effect_line(entry)
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -18,7 +20,6 @@ from tests.tui.ledgers import HOSTILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 DRAFT = ArtifactDraft(b"The bridge opened in 1932.\n", "output", "text/plain")
 LOST = ArtifactDraft(b"never stored\n", "output", "text/plain")
@@ -40,23 +41,24 @@ def target(draft: ArtifactDraft) -> str:
 
 def checks_ledger(path: Path) -> Path:
     """Claims that real checks support, refute, cannot settle and never reach."""
-    anyio.run(_write_checks, path)
+    with chdir(path.parent):  # so that no folder's name is in the record
+        anyio.run(_write_checks, path)
     return path
 
 
 async def _write_checks(path: Path) -> None:
-    clock, notes = FixedClock(), path.parent / "notes.md"
-    notes.write_text("TODO: a source\n", "utf-8")
+    clock, notes = FixedClock(), Path("notes.md")
+    await anyio.Path(notes).write_text("TODO: a source\n", "utf-8")
     async with open_writer(path, clock=clock) as ledger:
         run = RunContext(ledger, clock, FixedIds(), "session-1")
         for claim_id, statement in CLAIMS:
             await _claim(run, claim_id, statement)
-        check = partial(_check, run, cwd=str(path.parent))
+        check = partial(_check, run)
         dated = ("sh", "-c", 'grep -n 1932 "$1"', "sh", "{artifact}")
         await check("k-dated", dated, ("dated",), target=target(DRAFT), subject=DRAFT)
         clean = partial(check, claims=("clean",), notes=notes)
         await clean("k-todo", GREP_TODO)
-        notes.write_text("A source.\n", "utf-8")
+        await anyio.Path(notes).write_text("A source.\n", "utf-8")
         await clean("k-other", ("true",))  # another command's PASS is no repair
         await clean("k-repaired", GREP_TODO)
         await clean("k-stale", GREP_TODO, target_state_hash="0" * 64)

@@ -11,7 +11,7 @@ from codeai_tui.app import LedgerApp
 from codeai_tui.gateway import Gateway
 from codeai_tui.places import parse_place
 from codeai_tui.screens.branches import BranchesScreen
-from tests.tui import ledgers
+from tests.tui import check_ledgers, ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,6 +51,16 @@ def pilot_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def hostile_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ledgers.hostile_ledger(tmp_path_factory.mktemp("hostile") / "hostile.db")
+
+
+@pytest.fixture(scope="session")
+def checks_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return check_ledgers.checks_ledger(tmp_path_factory.mktemp("checks") / "checks.db")
+
+
+@pytest.fixture(scope="session")
+def hostile_checks_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return check_ledgers.hostile_checks(tmp_path_factory.mktemp("hostile") / "checks.db")
 
 
 @pytest.fixture(scope="session")

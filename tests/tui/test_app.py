@@ -34,6 +34,8 @@ async def test_g_and_a_letter_go_to_each_place(an_app: AppMaker, pilot_db: Path)
                 ("f", "fanouts"),
                 ("b", "fanout"),
                 ("e", "events"),
+                ("c", "checks"),
+                ("k", "claims"),
                 ("o", "overview"),
             ):
                 await press(pilot, "g", letter)

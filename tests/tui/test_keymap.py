@@ -7,10 +7,13 @@ from textual.binding import Binding
 
 from codeai_tui.keymap import GLOBAL, MOVING, by_id, clashes, help_rows
 from codeai_tui.screens.branches import BranchesScreen
+from codeai_tui.screens.checks import ChecksScreen
+from codeai_tui.screens.claims import ClaimsScreen
 from codeai_tui.screens.events import EventsScreen
 from codeai_tui.screens.fanouts import FanoutsScreen
 from codeai_tui.screens.overview import OverviewScreen
 from codeai_tui.widgets.branch_columns import BranchColumns
+from codeai_tui.widgets.cell_matrix import CellMatrix
 from codeai_tui.widgets.flow_picture import FlowPicture
 from codeai_tui.widgets.line_grid import LineGrid
 from codeai_tui.widgets.lines_view import LinesView
@@ -21,6 +24,8 @@ SCREENS: dict[type, tuple[type, ...]] = {
     FanoutsScreen: (LineGrid,),
     BranchesScreen: (BranchColumns, FlowPicture, LinesView),
     EventsScreen: (LineGrid, PayloadTree),
+    ChecksScreen: (CellMatrix, LineGrid, LinesView),
+    ClaimsScreen: (LineGrid, LinesView),
 }
 PAIRS = [(screen, widget) for screen, widgets in SCREENS.items() for widget in widgets]
 

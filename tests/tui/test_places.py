@@ -18,6 +18,10 @@ from codeai_tui.places import History, Place, PlaceError, parse_place
         ("fanout/fo%2F7?branch=call-B", Place("fanout", "fo/7", (("branch", "call-B"),))),
         ("events?filter=kind%3Aattempt.*", Place("events", keys=(("filter", "kind:attempt.*"),))),
         ("event/8301", Place("event", "8301")),
+        ("checks", Place("checks")),
+        ("check/a%2Fjson?item=24", Place("check", "a/json", (("item", "24"),))),
+        ("claims", Place("claims")),
+        ("claim/cl-9", Place("claim", "cl-9")),
     ],
 )
 def test_a_place_is_read(text: str, place: Place) -> None:
@@ -36,7 +40,9 @@ def test_what_a_place_is_written_as_names_the_same_place(place: Place) -> None:
     assert parse_place(place.text()) == place
 
 
-@pytest.mark.parametrize("text", ["nowhere", "fanout", "fanout/", "event/x", "event/", "claims/1"])
+@pytest.mark.parametrize(
+    "text", ["nowhere", "fanout", "fanout/", "event/x", "event/", "claims/1", "check/"]
+)
 def test_a_text_that_names_no_place_is_refused_with_those_there_are(text: str) -> None:
     with pytest.raises(PlaceError) as caught:
         parse_place(text)

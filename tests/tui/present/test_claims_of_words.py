@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 import codeai_tui
+from codeai_engine import ChecksView
+from codeai_tui.present import checks, claims
 from codeai_tui.present.branches import BranchBoard, below_line, fanout_text
 from codeai_tui.present.line import plain
 from codeai_tui.present.overview import overview_text, why_lines
+from tests.tui.check_views import a_check, a_claim, a_claims_view
 from tests.tui.views import a_fanout, an_info, an_overview
 
 UPGRADES = re.compile(
@@ -32,6 +35,10 @@ def said_by_screens() -> list[str]:
         *(entry for key in keys for entry in why_lines(key, overview, an_info())),
         *fanout_text(fanout),
         below_line(),
+        *checks.detail_lines(a_check()),
+        *checks.policy_lines(a_check()),
+        *checks.checks_text(ChecksView((a_check(),), 1)),
+        *claims.claims_text(a_claims_view(a_claim())),
         *(
             entry
             for index in range(len(board))
