@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from textual.app import App
+from typing_extensions import override
 
 from codeai_tui.present.line import line
 from codeai_tui.present.table import Column, Row
@@ -29,6 +30,7 @@ class GridApp(App[None]):
         super().__init__()
         self.heard: list[str] = []
 
+    @override
     def compose(self) -> ComposeResult:
         yield LineGrid(COLUMNS, id="grid")
 
