@@ -31,6 +31,7 @@ class GridApp(App[None]):
         self.heard: list[str] = []
 
     @override
+    @override
     def compose(self) -> ComposeResult:
         yield LineGrid(COLUMNS, id="grid")
 
