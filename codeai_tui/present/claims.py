@@ -184,6 +184,15 @@ def promotion_lines(shown: Shown | None) -> tuple[Line, ...]:
     return _recorded_lines(claim) if claim is not None else ()
 
 
+def marked_lines(shown: Shown) -> tuple[Line, ...]:
+    """Return the claim that was marked, to be read beside the one that is looked at."""
+    return (
+        BLANK,
+        line(("marked: ", "accent"), (shown.claim_id, "bright")),
+        *promotion_lines(shown),
+    )
+
+
 def entry_lines(entry: ClaimEntry | None) -> tuple[Line, ...]:
     """Return one step of a history in words."""
     if entry is None:
