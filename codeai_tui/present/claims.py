@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
     from codeai_engine import ClaimEntry, ClaimsView, ClaimView, RefusalView, StandingView
 
+_ROOMY = 92  # cells from which statements have a column
 CLAIM_COLUMNS = (
-    Column("claim", 14, flexible=True),
+    Column("claim", 16, below=_ROOMY),
+    Column("claim", 28, from_width=_ROOMY),
     Column("recorded state", 24),
     Column("attempts", 17),
     Column("standing", 12),
-    Column("statement", 12, flexible=True, from_width=92),
+    Column("statement", 12, flexible=True, from_width=_ROOMY),
 )
 HISTORY_COLUMNS = (
     Column("seq", 7, right=True),
@@ -184,6 +186,15 @@ def promotion_lines(shown: Shown | None) -> tuple[Line, ...]:
     return _recorded_lines(claim) if claim is not None else ()
 
 
+def marked_lines(shown: Shown) -> tuple[Line, ...]:
+    """Return the claim that was marked, to be read beside the one that is looked at."""
+    return (
+        BLANK,
+        line(("marked: ", "accent"), (shown.claim_id, "bright")),
+        *promotion_lines(shown),
+    )
+
+
 def entry_lines(entry: ClaimEntry | None) -> tuple[Line, ...]:
     """Return one step of a history in words."""
     if entry is None:
@@ -235,16 +246,15 @@ def claim_text_of(claim: ClaimView | None, extracted: StandingView | None) -> li
 
 
 def _row(shown: Shown) -> Row:
-    return Row(shown.key, _cells(shown), copy=shown.claim_id)
+    name = line((subject_name(shown.claim_id), "bright"))
+    return Row(shown.key, (name, name, *_cells(shown)), copy=shown.claim_id)
 
 
 def _cells(shown: Shown) -> tuple[Line, ...]:
-    name = line((subject_name(shown.claim_id), "bright"))
     claim, extracted, refusal = shown.claim, shown.extracted, shown.refusal
     if claim is not None:
         mark: Line = line(("! ", "open")) if claim.disagreement else ()
         return (
-            name,
             line(*mark, *_state_line(claim)),
             _attempts_line(claim),
             _standing_line(claim.standing) if claim.recordings else line(("-", "none")),
@@ -253,7 +263,6 @@ def _cells(shown: Shown) -> tuple[Line, ...]:
     if extracted is not None:
         sides = f"{len(extracted.supporting)} for, {len(extracted.refuting)} against"
         return (
-            name,
             line((f"extracted {extracted.evidence_class}", "muted")),
             line(sides),
             _standing_line(extracted.status),
@@ -261,7 +270,6 @@ def _cells(shown: Shown) -> tuple[Line, ...]:
         )
     kind, reasons = (refusal.kind, refusal.reasons) if refusal is not None else ("", ())
     return (
-        name,
         line((f"✗ {kind}", "open")),
         line(("; ".join(reasons), "plain")),
         line(("-", "none")),

@@ -37,6 +37,7 @@ class ClaimsScreen(PlaceScreen):
 
     PANES: ClassVar[tuple[str, ...]] = ("claims", "history", "promotions")
     BINDINGS: ClassVar[list[BindingType]] = [
+        key("m", "mark", "mark to compare with", binding_id="claims.mark"),
         key("a", "choose", "admitted or not", binding_id="claims.choose", footer=True),
         key("d", "differing", "where record and attempts part", binding_id="claims.differing"),
         key("e", "events", "events of this claim", binding_id="claims.events"),
@@ -54,6 +55,7 @@ class ClaimsScreen(PlaceScreen):
         self._view: ClaimsView | None = None
         self._shown: dict[str, present.Shown] = {}
         self._chosen = str(self.state.get("chosen", _CHOICES[0]))
+        self._marked = str(self.state.get("marked", ""))
         self._only_differing = bool(self.state.get("differing"))
 
     @override
@@ -102,6 +104,7 @@ class ClaimsScreen(PlaceScreen):
             "entry": self._history.cursor_key,
             "chosen": self._chosen,
             "differing": self._only_differing,
+            "marked": self._marked,
             "pane": self.pane,
         }
 
@@ -123,6 +126,12 @@ class ClaimsScreen(PlaceScreen):
         """Show every step, only what was admitted, or only what was not."""
         self._chosen = _CHOICES[(_CHOICES.index(self._chosen) + 1) % len(_CHOICES)]
         self._draw_history(None)
+
+    def action_mark(self) -> None:
+        """Keep the claim under the cursor beside whichever is looked at, or let it go."""
+        cursor = self._claims.cursor_key
+        self._marked = "" if cursor == self._marked else cursor
+        self._draw_promotions()
 
     def action_differing(self) -> None:
         """Show only the claims whose record and attempts part, or all again."""
@@ -191,8 +200,12 @@ class ClaimsScreen(PlaceScreen):
     @on(LineGrid.CursorMoved, "#history")
     def _draw_promotions(self) -> None:
         pane = self.query_one("#promotions", LinesView)
-        lines = present.promotion_lines(self._under_cursor())
-        pane.set_lines((*lines, *present.entry_lines(self._entry())))
+        shown, marked = self._under_cursor(), self._shown.get(self._marked)
+        lines = present.promotion_lines(shown)
+        beside = present.marked_lines(marked) if marked is not None and marked != shown else ()
+        pane.set_lines((*lines, *present.entry_lines(self._entry()), *beside))
+        is_marked = marked is not None and marked == shown
+        self.say_of("promotions", "marked" if is_marked else "m marks")
 
     @on(LineGrid.Opened, "#claims")
     def _claim_opened(self) -> None:

@@ -82,6 +82,20 @@ async def test_d_shows_only_claims_whose_record_and_attempts_part(
             assert len(keys_of(app, "claims")) == 7
 
 
+async def test_a_marked_claim_is_kept_beside_the_one_that_is_looked_at(
+    an_app: AppMaker, checks_db: Path
+) -> None:
+    with an_app(checks_db, "claims") as app:
+        async with app.run_test(size=WIDE) as pilot:
+            await settle(pilot)
+            assert "marked: dated" not in screen_text(app)
+            await press(pilot, "m", "down", "down")
+            assert "marked: dated" in screen_text(app)
+            assert "attempts exist, no evidence" in screen_text(app)
+            await press(pilot, "up", "up", "m", "down", "down")
+            assert "marked: dated" not in screen_text(app)
+
+
 async def test_enter_on_an_attempt_opens_its_check_and_back_comes_back_to_it(
     an_app: AppMaker, checks_db: Path
 ) -> None:
