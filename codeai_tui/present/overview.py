@@ -190,12 +190,15 @@ def _digest_row(view: OverviewView) -> Row:
 
 def _orphan_row(view: OverviewView) -> Row:
     found = view.orphans > 0
+    said = "started, then no observation"
+    if view.running:
+        said = f"{count(view.running)} more may still be running"
     return Row(
         "orphans",
         (
             line(("○ ", "open") if found else ("- ", "none"), "orphan attempts"),
             line(f"{count(view.orphans)} of {plural(view.attempts, 'attempt')}"),
-            line(("started, then no observation", "open" if found else "muted")),
+            line((said, "open" if found or view.running else "muted")),
         ),
     )
 
@@ -214,7 +217,7 @@ def _branch_row(view: OverviewView) -> Row:
         (
             line(mark, "branches that fell"),
             line(f"{count(fell)} of {count(view.branches)} branches"),
-            line((said or "every branch has its answer", "muted")),
+            line((said or "none failed, was cancelled or refused", "muted")),
         ),
     )
 
