@@ -60,7 +60,8 @@ async def pictures() -> None:
     """Export the overview, and the branches of the fan-out that shows what a seal does."""
     with open_ledger(LEDGER) as ledger:
         controls = read_fanouts(ledger).items[-2]  # newest first
-    await picture("overview", "overview")
+    for place in ("overview", "checks", "claims"):
+        await picture(place, place)
     await picture(f"fanout/{controls.fanout_id}/branches", "branches")
 
 
