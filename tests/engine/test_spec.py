@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from codeai_engine import open_engine, open_ledger, read_fanout
 from codeai_engine.digests import sha256_hex
 from codeai_engine.domain.check import ExitCodePolicy
 from codeai_engine.errors import SpecError
@@ -268,3 +270,38 @@ def test_a_file_of_checks_has_no_branches(folder: Path, old: str, new: str, reas
     with pytest.raises(SpecError) as refused:
         load_checks(write(folder, CHECK_FILE.replace(old, new)))
     assert reason in refused.value.reason
+
+
+async def test_a_key_that_one_adapter_names_is_in_no_commands_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "secret")
+    code = "import os; print('SOME_KEY' in os.environ, 'PATH' in os.environ)"
+    text = SPEC.replace(
+        "[[branch]]",
+        '[adapter.provider]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
+        'api_key_env = "SOME_KEY"\n[[branch]]',
+        1,
+    ).replace('"pass"', json.dumps(code))
+    request = load_spec(write(folder, text))
+    async with open_engine(folder / "l.db") as engine:
+        outcome = await engine.run_fanout(request)
+    with open_ledger(folder / "l.db") as ledger:
+        branches = read_fanout(ledger, outcome.fanout_id).branches
+    assert {branch.output.text for branch in branches if branch.output} == {"False True\n"}
+
+
+@pytest.mark.parametrize("name", ["gsk_abcDEF0123", "sk-12345", ""])
+def test_a_key_in_the_place_of_its_variables_name_is_refused(folder: Path, name: str) -> None:
+    table = (
+        f'p = {{ kind = "openai", base_url = "http://h/v1", model = "m", api_key_env = "{name}" }}'
+    )
+    with pytest.raises(SpecError, match="api_key_env"):
+        load_spec(write(folder, SPEC.replace("[adapter]", table)))
+
+
+def test_a_password_in_an_url_is_not_repeated(folder: Path) -> None:
+    table = 'p = { kind = "openai", base_url = "https://user:s3cr3t/x@host", model = "m" }'
+    with pytest.raises(SpecError) as refused:
+        load_spec(write(folder, SPEC.replace("[adapter]", f"[adapter]\n{table}")))
+    assert "s3cr3t" not in str(refused.value)
