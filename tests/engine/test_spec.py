@@ -293,9 +293,8 @@ async def test_a_key_that_one_adapter_names_is_in_no_commands_environment(
 
 @pytest.mark.parametrize("name", ["gsk_abcDEF0123", "sk-12345", ""])
 def test_a_key_in_the_place_of_its_variables_name_is_refused(folder: Path, name: str) -> None:
-    table = (
-        f'p = {{ kind = "openai", base_url = "http://h/v1", model = "m", api_key_env = "{name}" }}'
-    )
+    provider = f'kind = "openai", base_url = "http://h/v1", model = "m", api_key_env = "{name}"'
+    table = f"[adapter]\np = {{ {provider} }}"
     with pytest.raises(SpecError, match="api_key_env"):
         load_spec(write(folder, SPEC.replace("[adapter]", table)))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from codeai_engine import open_ledger
 from codeai_engine.adapters.base import (
     CallInput,
     Interpretation,
@@ -130,3 +132,16 @@ async def run_on(path: Path, *requests: FanoutRequest, series: int = 0) -> list[
 
 def kinds_of(rows: tuple[EventRow, ...]) -> list[str]:
     return [row.kind for row in rows]
+
+
+def rows_of(path: Path) -> tuple[EventRow, ...]:
+    with open_ledger(path) as ledger:
+        return ledger.rows(limit=10_000)
+
+
+def payloads(path: Path, kind: str) -> list[dict[str, Any]]:
+    return [json.loads(row.payload_json) for row in rows_of(path) if row.kind == kind]
+
+
+def completion(path: Path, name: str) -> dict[str, Any]:
+    return next(p for p in payloads(path, "call.completed") if p["call_id"] == f"call-{name}")
