@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import select
 import signal
+import sys
 import tempfile
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 _SHEETS = ("frame", "sheets", "overview", "fanouts", "branches", "events")
 CLIPBOARD_LIMIT = 74_994  # base64 characters that terminals take in one OSC 52
 INTERRUPTED = 130
+_LOOK_FOR_TERMINAL_S = 2.0
 _STOPS = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
@@ -123,12 +126,21 @@ class LedgerApp(App[None], inherit_bindings=False):
         # Not as the default screen: Textual cannot switch away from that one.
         await self.push_screen(self._make_screen(self.history.current.place, {}))
         self.call_after_refresh(gc.enable)
+        if not self.is_headless:
+            self.set_interval(_LOOK_FOR_TERMINAL_S, self._end_without_terminal)
 
     def on_unmount(self) -> None:
         """Give the signals back."""
         loop = asyncio.get_running_loop()
         for number in _STOPS:
             loop.remove_signal_handler(number)
+
+    def _end_without_terminal(self) -> None:
+        """End when the terminal is gone and no signal said so: reading it would never rest."""
+        poll = select.poll()
+        poll.register(sys.stdin.fileno(), 0)
+        if any(flags & (select.POLLHUP | select.POLLERR) for _, flags in poll.poll(0)):
+            self.exit(return_code=_STOPS[signal.SIGHUP])
 
     @override
     def _fatal_error(self) -> None:

@@ -59,6 +59,7 @@ class Terminal:
     size: tuple[int, int] = (80, 24)
     changes: Mapping[str, str] = field(default_factory=dict)
     program: str = PROGRAM
+    controlling: bool = True
     output: bytes = b""
 
     def __enter__(self) -> Self:
@@ -68,9 +69,11 @@ class Terminal:
         self.before = termios.tcgetattr(theirs)
         self._theirs = theirs
         self._typed_at = 0
+        taken = f"{_TAKE_TERMINAL}\n" if self.controlling else ""
         self._process = subprocess.Popen(
-            # Opening it once more makes it the controlling terminal of the new session.
-            [sys.executable, "-c", f"{_TAKE_TERMINAL}\n{self.program}", *self.arguments],
+            # Opening it once more makes it the controlling terminal of the new session; only
+            # that one sends a signal when it goes away.
+            [sys.executable, "-c", taken + self.program, *self.arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

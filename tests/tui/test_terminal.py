@@ -70,8 +70,12 @@ def test_a_signal_leaves_a_clean_terminal(pilot_db: Path, number: int, code: int
         assert b"Traceback" not in terminal.output
 
 
-def test_the_program_ends_when_its_terminal_goes_away(pilot_db: Path) -> None:
-    with Terminal(["open", str(pilot_db)]) as terminal:
+@pytest.mark.parametrize("controlling", [True, False], ids=["with a signal", "without a signal"])
+def test_the_program_ends_when_its_terminal_goes_away(
+    pilot_db: Path,
+    controlling: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    with Terminal(["open", str(pilot_db)], controlling=controlling) as terminal:
         terminal.wait_for("fan-outs of this ledger")
         assert terminal.hang_up() == 129
 
