@@ -20,7 +20,7 @@ def test_no_byte_of_a_hostile_ledger_drives_the_terminal(hostile_db: Path) -> No
     with Terminal(["open", str(hostile_db)], size=(160, 48)) as terminal:
         terminal.wait_for("payloads not read")
         terminal.type("gf")
-        terminal.wait_for("newest first")
+        terminal.wait_for("payload not read")  # its row, not the frame alone: Enter opens it
         terminal.type("\r")
         terminal.wait_for("Branches")
         terminal.wait_for("equal inputs")
