@@ -16,7 +16,7 @@
     │   ├── NotALedger, UnsupportedVersion, LedgerBusy, LedgerUnwritable
     │   ├── PayloadRefused            a value that is not I-JSON
     │   ├── AppendConflict            something that must be absent is there
-    │   └── ArtifactTooLarge, ArtifactMissing
+    │   └── ArtifactTooLarge
     └── IntegrityError                a recomputed value differs and work must stop
 
 An error carries a stable `code`, fields instead of text to be parsed, a `hint` where the reader
@@ -281,12 +281,6 @@ class ArtifactTooLarge(LedgerError):
         super().__init__(f"artifact of {size_bytes} bytes is past the limit of {limit_bytes} bytes")
         self.size_bytes = size_bytes
         self.limit_bytes = limit_bytes
-
-
-class ArtifactMissing(LedgerError):
-    """The bytes of an artifact are not in the record."""
-
-    code = "ARTIFACT_MISSING"
 
 
 class IntegrityError(CodeAIError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeV
 from pydantic import Field, ValidationError, model_validator
 
 from codeai_engine.digests import sha256_hex
-from codeai_engine.domain.value import Value
+from codeai_engine.domain.value import Table
 from codeai_engine.errors import SpecError
 from codeai_engine.rules.pointer import is_pointer
 from codeai_engine.rules.statement import STATEMENT_CHARACTERS
@@ -26,40 +26,21 @@ Seconds = Annotated[float, Field(gt=0)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class SpecValue(Value):
-    """A table of the spec: closed, and its refusal says what it would have allowed."""
-
-    ELSEWHERE: ClassVar[dict[str, str]] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_unknown_keys(cls, data: Any) -> Any:  # noqa: ANN401 - whatever TOML holds
-        if not isinstance(data, dict):
-            return data
-        for key in data:
-            if key in cls.ELSEWHERE:
-                raise ValueError(f"'{key}' does not belong here: {cls.ELSEWHERE[key]}")
-            allowed = [field.alias or name for name, field in cls.model_fields.items()]
-            if key not in allowed:
-                raise ValueError(f"unknown key '{key}'; allowed: {', '.join(allowed)}")
-        return data
-
-
-class TaskTable(SpecValue):
+class TaskTable(Table):
     """`task`: what the question is about."""
 
     id: Name | None = None
     objective: str | None = None
 
 
-class LineageNone(SpecValue):
+class LineageNone(Table):
     """`lineage_none`: somebody vouches that an item has no lineage."""
 
     by: Name
     why: Name
 
 
-class BaseTable(SpecValue):
+class BaseTable(Table):
     """One item of `base`: a file, or something that the ledger already holds."""
 
     name: Name | None = None
@@ -82,7 +63,7 @@ class BaseTable(SpecValue):
         return self
 
 
-class SealTable(SpecValue):
+class SealTable(Table):
     """`seal`: what is forbidden on top of the sibling rule."""
 
     events: list[Name] = Field(default_factory=list)
@@ -91,7 +72,7 @@ class SealTable(SpecValue):
     lineage: list[Name] = Field(default_factory=list)
 
 
-class FanoutTable(SpecValue):
+class FanoutTable(Table):
     """`[fanout]`: the question and how it is put."""
 
     instruction: str = ""
@@ -113,7 +94,7 @@ class FanoutTable(SpecValue):
         return self
 
 
-class ActorTable(SpecValue):
+class ActorTable(Table):
     """`actor`: who a branch is by."""
 
     id: Name
@@ -121,7 +102,7 @@ class ActorTable(SpecValue):
     version: str | None = None
 
 
-class BranchTable(SpecValue):
+class BranchTable(Table):
     """`[[branch]]`: one line of the fan-out."""
 
     name: Name
@@ -144,7 +125,7 @@ class BranchTable(SpecValue):
         return self
 
 
-class ClaimTable(SpecValue):
+class ClaimTable(Table):
     """`[[claim]]`: what a branch says of its own work, or a sentence of the spec about it."""
 
     id: Name
@@ -163,7 +144,7 @@ class ClaimTable(SpecValue):
         return self
 
 
-class PolicyTable(SpecValue):
+class PolicyTable(Table):
     """`policy`: what each exit code means."""
 
     pass_codes: list[int] = Field(default=[0], alias="pass")
@@ -171,7 +152,7 @@ class PolicyTable(SpecValue):
     inconclusive: list[int] = Field(default_factory=list)
 
 
-class CheckTable(SpecValue):
+class CheckTable(Table):
     """`[[check]]`: a command, what it examines, and which claims it is about."""
 
     id: Name
@@ -194,7 +175,7 @@ def _branches(
     yield from ((f"check[{index}]", check.branch) for index, check in enumerate(checks))
 
 
-class SpecFile(SpecValue):
+class SpecFile(Table):
     """The whole file."""
 
     spec: Literal[1]
@@ -214,13 +195,13 @@ class SpecFile(SpecValue):
         return self
 
 
-class TaskIdTable(SpecValue):
+class TaskIdTable(Table):
     """`task` of a file of checks: which task they are about."""
 
     id: Name | None = None
 
 
-class SubjectTable(SpecValue):
+class SubjectTable(Table):
     """One item of `base` in a file of checks: bytes that a check can name."""
 
     name: Name
@@ -234,7 +215,7 @@ class SubjectTable(SpecValue):
         return self
 
 
-class CheckFile(SpecValue):
+class CheckFile(Table):
     """A file of `codeai-engine check`: claims and checks that wait for no branch."""
 
     ELSEWHERE: ClassVar[dict[str, str]] = dict.fromkeys(

@@ -1,10 +1,10 @@
-"""The two bases of everything that crosses a boundary."""
+"""The bases of everything that crosses a boundary."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from codeai_engine.digests import interoperable_json
 
@@ -13,6 +13,28 @@ class Value(BaseModel):
     """What a user or we write: frozen, strict, and unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class Table(Value):
+    """A table that a user writes: closed, and its refusal says what it would have allowed.
+
+    `ELSEWHERE` names keys that belong to another kind of file, with what to do instead.
+    """
+
+    ELSEWHERE: ClassVar[dict[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:  # noqa: ANN401 - whatever TOML holds
+        if not isinstance(data, dict):
+            return data
+        for key in data:
+            if key in cls.ELSEWHERE:
+                raise ValueError(f"'{key}' does not belong here: {cls.ELSEWHERE[key]}")
+            allowed = [field.alias or name for name, field in cls.model_fields.items()]
+            if key not in allowed:
+                raise ValueError(f"unknown key '{key}'; allowed: {', '.join(allowed)}")
+        return data
 
 
 class Payload(BaseModel):

@@ -11,7 +11,7 @@ import pytest
 from codeai_engine import open_ledger, read_fanout
 from codeai_engine.adapters.openai import OpenAIAdapter, from_settings
 from codeai_engine.digests import sha256_hex
-from tests.engine.runtime.doubles import branch, fanout, run_on
+from tests.engine.runtime.doubles import branch, fanout, payloads, run_on
 from tests.http_server import answer, chat, cut_off, http_server, stall
 
 if TYPE_CHECKING:
@@ -24,11 +24,6 @@ KEY = "sk/very-secret-0123456789"
 
 def provider(base_url: str, **own: Any) -> OpenAIAdapter:
     return from_settings({"kind": "openai", "base_url": base_url, "model": "m"} | own)
-
-
-def payloads(path: Path, kind: str) -> list[dict[str, Any]]:
-    with open_ledger(path) as ledger:
-        return [json.loads(row.payload_json) for row in ledger.of_kind(kind)]
 
 
 async def test_the_bytes_that_arrive_are_those_that_were_bound(tmp_path: Path) -> None:

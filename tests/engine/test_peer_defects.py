@@ -5,11 +5,10 @@ The numbers are those of the list of the peer's defects; those of checks and cla
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,15 +17,18 @@ from codeai_engine.domain.context import Actor, Candidate, Seal
 from codeai_engine.errors import PayloadRefused, SpecError
 from codeai_engine.rules.compile import CompileRequest, compile_package
 from codeai_engine.rules.render import rendered_item_bytes, size_tokens
-from tests.engine.runtime.doubles import FakeProvider, branch, fanout, item, raising, run_on
+from tests.engine.runtime.doubles import (
+    FakeProvider,
+    branch,
+    fanout,
+    item,
+    payloads,
+    raising,
+    run_on,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def payloads(path: Path, kind: str) -> list[dict[str, Any]]:
-    with open_ledger(path) as ledger:
-        return [json.loads(row.payload_json) for row in ledger.of_kind(kind)]
 
 
 async def test_1_an_unknown_effect_is_visible_and_its_key_is_not_sent_again(

@@ -159,13 +159,15 @@ def test_what_pip_does_wrong_leaves_nothing_running_or_behind(folder: Path, inde
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="a convention of other systems")
-def test_the_cache_is_where_the_system_keeps_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_where_the_system_keeps_caches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere/else")
     assert cache_folder() == Path("/somewhere/else/codeai")
     assert model_path().name == "SmolLM2-135M-Instruct.Q4_1.gguf"
     monkeypatch.setenv("XDG_CACHE_HOME", "")
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert cache_folder() == Path("/home/somebody/.cache/codeai")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "codeai"
 
 
 def test_a_file_of_another_size_is_not_read_through(tmp_path: Path) -> None:

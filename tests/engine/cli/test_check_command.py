@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from codeai_engine import open_ledger
 from tests.engine.cli.test_commands import engine
+from tests.engine.runtime.doubles import payloads
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,11 +57,6 @@ artifact = "output"
 claims = ["a-ok"]
 command = ["python", "-c", "import sys; sys.exit('TODO' in open(sys.argv[1]).read())", "{artifact}"]
 """
-
-
-def payloads(ledger: Path, kind: str) -> list[dict[str, Any]]:
-    with open_ledger(ledger) as reader:
-        return [json.loads(row.payload_json) for row in reader.of_kind(kind)]
 
 
 @pytest.fixture
